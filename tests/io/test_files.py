@@ -117,11 +117,11 @@ def test_nothing_left_is_an_error(tmp_path):
 def test_the_fast_reader_agrees_with_the_exact_one(text):
     pytest.importorskip("pyarrow")
     data = text.encode()
-    delimiter = delimited._sniffed(data)
+    delimiter = delimited._find_delimiter(data)
     names, _ = delimited._header(data, delimiter, "file")
     positions = list(range(len(names)))
     fast = delimited.cut_cells(data, delimiter, len(names), positions, "file", False)
-    exact = delimited._exact(data, delimiter, len(names), positions, "file", False)
+    exact = delimited._parse_rows(data, delimiter, len(names), positions, "file", False)
     assert fast is not None
     assert fast[1].tolist() == exact[1].tolist()
     assert fast[2:] == exact[2:]
@@ -321,7 +321,7 @@ def test_the_fast_reader_agrees_with_the_exact_one_on_random_text(seed, monkeypa
     lines = ["anchor,near,far", *(",".join(rng.choice(words, width)) for width in widths)]
     data = (end.join(lines) + rng.choice(["", end])).encode()
     fast = delimited.cut_cells(data, ",", 3, [2, 0], "file", False)
-    exact = delimited._exact(data, ",", 3, [2, 0], "file", False)
+    exact = delimited._parse_rows(data, ",", 3, [2, 0], "file", False)
     assert fast is not None or seed % 4 == 0 or seed % 3
     if fast is not None:
         assert fast[1].tolist() == exact[1].tolist()

@@ -5,7 +5,7 @@ import pytest
 
 from nearer.data.comparisons import Comparisons
 from nearer.io import read_answers
-from nearer.io.labels import matched
+from nearer.io.labels import match_labels
 
 ROWS = [(1, 2, 10), (2, 10, 1), (10, 3, 2)]
 
@@ -22,15 +22,15 @@ def test_files_of_the_same_objects_meet(tmp_path, form, other):
     scored = read_answers(tmp_path / f"ints.{other}").comparisons
     with pytest.raises(ValueError, match="is not among the 4 objects"):
         scored.reindex(fitted.objects)
-    over = matched(scored, fitted.objects).reindex(fitted.objects)
+    over = match_labels(scored, fitted.objects).reindex(fitted.objects)
     assert over.objects.tolist() == fitted.objects.tolist()
     assert said(over) == said(fitted)
 
 
 def test_new_objects_may_come_with_the_old_ones():
     texts = Comparisons.from_triplets([tuple(map(str, row)) for row in ROWS])
-    assert said(matched(Comparisons.from_triplets(ROWS, objects=[1, 2, 3, 10]), ["1", "2"])) == said(texts)
-    assert said(matched(texts, [1, 2, 3, 10, 11])) == [list(row) for row in ROWS]
+    assert said(match_labels(Comparisons.from_triplets(ROWS, objects=[1, 2, 3, 10]), ["1", "2"])) == said(texts)
+    assert said(match_labels(texts, [1, 2, 3, 10, 11])) == [list(row) for row in ROWS]
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_new_objects_may_come_with_the_old_ones():
 )
 def test_labels_that_do_not_meet_stay(labels, objects):
     comparisons = Comparisons.from_triplets([labels], objects=sorted(labels))
-    assert matched(comparisons, objects) is comparisons
+    assert match_labels(comparisons, objects) is comparisons
 
 
 def test_what_comes_with_comparisons_stays():
     comparisons = Comparisons.from_triplets([("1", "2", "10")], [-1], weights=[2.0], annotators=["p"])
-    integers = matched(comparisons, [10, 1, 2])
+    integers = match_labels(comparisons, [10, 1, 2])
     assert (integers.answers.tolist(), integers.weights.tolist(), integers.annotators.tolist()) == ([-1], [2], ["p"])

@@ -9,7 +9,7 @@ import pytest
 from nearer.checking import check
 from nearer.cli.main import main
 from nearer.io import read_answers
-from nearer.io.column_checks import chance_of
+from nearer.io.column_checks import chance_of_design
 
 N = 12
 FILES = np.array([f"face_{each:02d}.png" for each in range(N)])
@@ -151,7 +151,7 @@ def test_chance_is_an_upper_bound():
             continue  # two blocks of one anchor are one
         pairs = [(a, b) for a, block in zip(anchors, blocks, strict=True) for b in block if b != a]
         unique = sum(sum(a in block for block in blocks) == 1 for a in anchors)
-        said.setdefault(unique, chance_of(pairs, unique))
+        said.setdefault(unique, chance_of_design(pairs, unique))
         counts[unique] += 1
     share = counts[::-1].cumsum()[::-1] / runs
     for unique, chance in said.items():

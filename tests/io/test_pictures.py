@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nearer.io import read_answers
-from nearer.io.labels import address
+from nearer.io.labels import media_address
 
 ROWS = [("cat", "dog", "car"), ("car", "bus", "cat"), ("dog", "cat", "bus")]
 
@@ -50,7 +50,7 @@ def test_lists_hold_the_objects_too(tmp_path):
     "text", ["<p>a</p><img src='a.png'>", "<img src='a.png'><img src='b.png'>", "<img alt='a'>", "a < b"]
 )
 def test_words_two_pictures_and_none_have_no_address(text):
-    assert address(text) is None
+    assert media_address(text) is None
 
 
 def test_buttons_of_jspsych_that_are_all_html_are_called_by_their_addresses():

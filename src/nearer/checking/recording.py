@@ -11,7 +11,7 @@ from scipy.stats import poisson
 from nearer._common.formatting import percent, pluralize
 from nearer.checking.case import Case, CheckResult, IntArray
 from nearer.checking.findings import Finding, Level
-from nearer.io.messages import as_column, without
+from nearer.io.messages import as_column, without_column
 
 _LEVEL = 0.001
 _BLOCK = 20  # answers in a row that are the same again: nobody repeats so many without a change
@@ -32,7 +32,7 @@ def check_trials(case: Case) -> CheckResult:
     if case.people is None:
         named = as_column("annotator", "NAME")
         text += f" If the numbers begin again with every person, name the column of people: {named}."
-    text += f" To do without the numbers, say {without('trial')}; or number the trials of a person throughout."
+    text += f" To do without the numbers, say {without_column('trial')}; or number the trials of a person throughout."
     return CheckResult(
         (Finding("warning", "trial-numbers", f"C{found.title[1:]}", text, found.listed(case.answers.source)),)
     )

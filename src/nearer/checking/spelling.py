@@ -14,7 +14,7 @@ from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.checking.case import Case, CheckResult
 from nearer.checking.findings import Finding
 from nearer.data.groups import sorted_unique
-from nearer.io.column_checks import ALIKE, chance_of
+from nearer.io.column_checks import MAX_CHANCE_SAME_FORM, chance_of_design
 
 _MISSING = {"", "na", "n/a", "nan", "null", "none", "nil", "missing", "undefined", "?", "-", "--", "#n/a", "#ref!"}
 _RARE = 0.1  # of the usual number of answers
@@ -152,7 +152,7 @@ def check_anchors(case: Case) -> CheckResult:
         return CheckResult(counts=counts)
     codes = (rows[:, :1].astype(np.int64) * case.n_objects + rows[:, 1:]).ravel()
     pairs = zip(*(each.tolist() for each in np.divmod(sorted_unique(codes), case.n_objects)), strict=True)
-    if chance_of(pairs, len(never_options)) >= ALIKE:
+    if chance_of_design(pairs, len(never_options)) >= MAX_CHANCE_SAME_FORM:
         return CheckResult(counts=counts)
     title = f"{len(never_options)} of {pluralize(len(anchors), 'anchor')} are never among the options"
     text = (

@@ -213,10 +213,10 @@ def rule(text: str) -> str:
     >>> rule("rt > 0.2")
     'rt > 0.2'
     """
-    from nearer.io.selecting import rules_of
+    from nearer.io.selecting import parse_rules
 
     try:
-        rules_of(text)
+        parse_rules(text)
     except ValueError as error:
         raise ArgumentTypeError(f"a rule is needed: {error}") from None
     return text

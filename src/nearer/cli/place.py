@@ -27,14 +27,14 @@ def run(options: argparse.Namespace) -> int:
 
     from nearer._common.formatting import pluralize, quote
     from nearer.embedding.storage import load_model
-    from nearer.io.labels import matched
+    from nearer.io.labels import match_labels
     from nearer.study.folder import refuse_input
     from nearer.study.update import place_objects, results_for, write_placed
 
     refuse_input(options.file, options.out)
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
     results = results_for(model, options.folder)
-    asked = matched(answers.comparisons, model.objects_, answers.paths).objects
+    asked = match_labels(answers.comparisons, model.objects_, answers.paths).objects
     if set(asked.tolist()) <= set(model.objects_.tolist()):
         raise ValueError(
             f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "

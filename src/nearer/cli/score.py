@@ -36,11 +36,11 @@ def run(options: argparse.Namespace) -> int:
     from nearer.embedding.storage import load_model
     from nearer.evaluation.held_out import judge, read_judged
     from nearer.evaluation.intervals import error_interval
-    from nearer.io.labels import matched
+    from nearer.io.labels import match_labels
     from nearer.study.results import share_known
 
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
-    comparisons = matched(answers.comparisons, model.objects_, answers.paths)
+    comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
     _refuse_new(answers, comparisons, model, options)
     judged = read_judged(comparisons.reindex(model.objects_))
     units = group_indices(judged)

@@ -36,7 +36,7 @@ from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.uncertainty import squared_distances
 from nearer.geometry import procrustes_error, rotation
-from nearer.io.labels import matched
+from nearer.io.labels import match_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -304,7 +304,7 @@ def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
     comparisons = getattr(other.model, "comparisons_", None)
     if not isinstance(comparisons, Comparisons):
         return None
-    comparisons = matched(comparisons, judge_of.model.objects_)
+    comparisons = match_labels(comparisons, judge_of.model.objects_)
     known = np.isin(comparisons.objects, judge_of.model.objects_)[comparisons.rows].all(axis=1)
     if not known.any():
         return None

@@ -26,28 +26,30 @@ from numpy.typing import NDArray
 
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
-from nearer.io.choice_coding import UnclearCoding, integer, place_of_word
-from nearer.io.columns import ANSWERS, SYNONYMS, Found, Unclear, by_plain
-from nearer.io.messages import Proposal, as_column, listing, shortened, tries
-from nearer.io.questions import Asked, Question, read_question
-from nearer.io.table import Column, Loaded, RowErrors, RowSources, Table
+from nearer.io.choice_coding import AmbiguousCoding, integer, place_of_word
+from nearer.io.columns import ANSWERS, SYNONYMS, AmbiguousColumns, LayoutMatch, by_plain
+from nearer.io.messages import Proposal, as_column, format_proposals, listing, shortened
+from nearer.io.questions import Question, TableComparisons, read_question
+from nearer.io.table import Column, LoadedRows, RowErrors, RowSources, Table
 
-_MISTAKES = 0.05  # share of rows that may be bad in a column of answers
-_NEVER = 1e-4  # probability at most that chance keeps a column of items from being chosen, for it to be an anchor
+MAX_BAD_SHARE = 0.05  # share of rows that may be bad in a column of answers
+MAX_CHANCE_UNCHOSEN = (
+    1e-4  # probability at most that chance keeps a column of items from being chosen, for it to be an anchor
+)
 
 
-def answer_of(found: Found) -> str | None:
+def answer_of(found: LayoutMatch) -> str | None:
     """Return the role of the answer in a layout, or None if near and far say it."""
     return next((role for role in ANSWERS if role in found.layout.roles), None)
 
 
-def answer_column(found: Found) -> str | None:
+def answer_column(found: LayoutMatch) -> str | None:
     """Return the column of the answer, or None if there is none."""
     role = answer_of(found)
     return None if role is None else found.roles[role][0]
 
 
-def rivals(names: Sequence[str], found: Found, known: set[str]) -> list[str]:
+def rivals(names: Sequence[str], found: LayoutMatch, known: set[str]) -> list[str]:
     """Return other columns that are named like an answer; none if the role of the answer is ``known``."""
     role = answer_of(found)
     if role is None or role in known or len(found.roles[role]) > 1:
@@ -58,7 +60,7 @@ def rivals(names: Sequence[str], found: Found, known: set[str]) -> list[str]:
     return [name for name in columns if name not in found.names and list(names).count(name) == 1]
 
 
-def empty_answer(loaded: Loaded, found: Found, others: Sequence[str]) -> str | None:
+def empty_answer(loaded: LoadedRows, found: LayoutMatch, others: Sequence[str]) -> str | None:
     """Return the column of the answer if it is empty and another is not."""
     role = answer_of(found)
     if role is None or not any((loaded.columns[name].codes >= 0).any() for name in others):
@@ -67,7 +69,7 @@ def empty_answer(loaded: Loaded, found: Found, others: Sequence[str]) -> str | N
     return None if (loaded.columns[name].codes >= 0).any() else name
 
 
-def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], sources: RowSources) -> None:
+def refuse_rivals(question: Question, asked: TableComparisons, others: Sequence[str], sources: RowSources) -> None:
     """Refuse a table in which another column can be read as the answer, and says something else."""
     role = answer_of(question.found)
     places = asked.expansion.places
@@ -80,7 +82,7 @@ def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], sourc
             other = read_question(replace(question, found=found, errors=errors)).expansion.places
         except ValueError:  # it is no answer, or nobody knows what it means
             continue
-        if other is None or (errors.bad & ~question.errors.bad).sum() > _MISTAKES * len(sources):
+        if other is None or (errors.bad & ~question.errors.bad).sum() > MAX_BAD_SHARE * len(sources):
             continue
         differ = np.flatnonzero((places >= 0) & (other >= 0) & (places != other) & ~errors.bad & ~question.errors.bad)
         if len(differ):
@@ -92,14 +94,16 @@ def refuse_rivals(question: Question, asked: Asked, others: Sequence[str], sourc
             )
 
 
-def refuse_anchor_among_items(question: Question, asked: Asked, kinds: Sequence[str], rows: NDArray[np.bool_]) -> None:
+def refuse_anchor_among_items(
+    question: Question, asked: TableComparisons, kinds: Sequence[str], rows: NDArray[np.bool_]
+) -> None:
     """Refuse a question about three items of which one is never chosen and the others are: it is the anchor."""
     role, items = answer_of(question.found), question.found.roles.get("items", ())
     places = asked.expansion.places
     if role not in ("odd", "central") or len(items) != 3 or places is None:
         return
     counts = np.bincount(places[rows & (places >= 0)], minlength=3)
-    if np.count_nonzero(counts) != 2 or (2 / 3) ** counts.sum() > _NEVER:
+    if np.count_nonzero(counts) != 2 or (2 / 3) ** counts.sum() > MAX_CHANCE_UNCHOSEN:
         return
     never = items[int(counts.argmin())]
     left, right = (name for name in items if name != never)
@@ -110,11 +114,11 @@ def refuse_anchor_among_items(question: Question, asked: Asked, kinds: Sequence[
     ]
     raise ValueError(
         f"{question.source}: none of {counts.sum()} answers in column {answer!r} is the object in column {never!r}, "
-        f"which may be the anchor that {left!r} and {right!r} are compared with.{tries(ways)}"
+        f"which may be the anchor that {left!r} and {right!r} are compared with.{format_proposals(ways)}"
     )
 
 
-def twins(names: Sequence[str]) -> str:
+def answer_columns_hint(names: Sequence[str]) -> str:
     """Return a sentence on columns whose names end in the same word for an answer, or nothing."""
     ends: dict[str, list[str]] = {}
     for name in names:
@@ -127,8 +131,8 @@ def twins(names: Sequence[str]) -> str:
     return f". Columns {listed} can each be the answer; say which with --columns answer=NAME"
 
 
-def settled(
-    unclear: Unclear, names: tuple[str, ...], source: str, read: Callable[[str, str | None, bool], Answers]
+def resolve(
+    unclear: AmbiguousColumns, names: tuple[str, ...], source: str, read: Callable[[str, str | None, bool], Answers]
 ) -> Answers:
     """Return the answers if all readings that are possible say the same, or raise an error that shows them."""
     found: dict[str, Answers] = {}
@@ -139,7 +143,7 @@ def settled(
         try:
             found[kind] = read(kind, None, True)
             ways.append(Proposal({"kind": kind}))
-        except UnclearCoding as error:  # it may well be of this kind
+        except AmbiguousCoding as error:  # it may well be of this kind
             counted[kind] = error
             for first in ("0", "1"):
                 with suppress(ValueError):
@@ -150,28 +154,28 @@ def settled(
     kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
     if not kinds:
         raise errors[0]
-    said = [_said(answers) for answers in found.values()]
+    said = [_comparisons_of(answers) for answers in found.values()]
     if not counted and all(each == said[0] for each in said):
         return read(kinds[0], None, False)
     if len(kinds) == 1:
         raise counted[kinds[0]]
     readings = [
-        f"read as {kind}{', where 1 means the first,' if kind in counted else ','} {in_words(answers)}"
+        f"read as {kind}{', where 1 means the first,' if kind in counted else ','} {describe_first_answer(answers)}"
         for kind, answers in found.items()
     ]
-    raise Unclear(
+    raise AmbiguousColumns(
         f"{unclear.prompts}{source} has the columns {listing(names)}, which can be read in several ways. Its first "
-        f"answer: {'; '.join(readings)}.{tries(ways)}",
+        f"answer: {'; '.join(readings)}.{format_proposals(ways)}",
         kinds,
     )
 
 
-def _said(answers: Answers) -> list[tuple[object, ...]]:
+def _comparisons_of(answers: Answers) -> list[tuple[object, ...]]:
     comparisons = answers.comparisons
     return sorted(map(tuple, comparisons.objects[comparisons.oriented].astype(str).tolist()))
 
 
-def in_words(answers: Answers) -> str:
+def describe_first_answer(answers: Answers) -> str:
     """Return what the first answer says."""
     comparisons = answers.comparisons
     rows = comparisons.oriented[answers.answer_of == 0]
@@ -190,18 +194,22 @@ def in_words(answers: Answers) -> str:
     return f"{names(anchor)} is nearer to {names(rows[:, 1])} than to {names(rows[:, 3])}"
 
 
-_MOST = 4  # proposals in a message
-_LONGEST = 1000  # characters of a proposal
-_WIDEST = 12  # columns of objects that a message names
-_MOST_COLUMNS = 100  # a table with more is no table with a row for each answer
-_ROWS = 2000  # that show what a column holds
-_SHARED = 0.5  # share of the values of a column that are values of another one that holds the same objects
-_NEARLY_ALL = 0.95  # share of rows that shows what a column is
-_FEW_BAD = 0.05  # share of rows that may be bad in a reading that is proposed
-_SPECIAL = re.compile(r"[,=+*]")  # which part names from each other on the command line
-_ANSWERS = re.compile(r"answer|resp|choice|chose|select|pick|click|key|button|odd|cent[er]|sel|decision|judg|winner")
-_PEOPLE = re.compile(r"particip|subject|subj|worker|user|person|rater|judge|observer|respondent|student|proband|annot")
-_CENTRAL, _ODD = re.compile(r"cent(er|re|ral)|middle"), re.compile(r"odd|different|outlier")
+MAX_PROPOSALS = 4  # proposals in a message
+MAX_PROPOSAL_CHARACTERS = 1000  # characters of a proposal
+MAX_OBJECT_COLUMNS = 12  # columns of objects that a message names
+MAX_COLUMNS = 100  # a table with more is no table with a row for each answer
+SAMPLED_ROWS = 2000  # that show what a column holds
+MIN_SHARED_VALUES = 0.5  # share of the values of a column that are values of another one that holds the same objects
+MIN_ROW_SHARE = 0.95  # share of rows that shows what a column is
+MAX_PROPOSED_BAD_SHARE = 0.05  # share of rows that may be bad in a reading that is proposed
+_SEPARATORS = re.compile(r"[,=+*]")  # which part names from each other on the command line
+_ANSWER_WORDS = re.compile(
+    r"answer|resp|choice|chose|select|pick|click|key|button|odd|cent[er]|sel|decision|judg|winner"
+)
+_PEOPLE_WORDS = re.compile(
+    r"particip|subject|subj|worker|user|person|rater|judge|observer|respondent|student|proband|annot"
+)
+_CENTRAL_WORDS, _ODD_WORDS = re.compile(r"cent(er|re|ral)|middle"), re.compile(r"odd|different|outlier")
 
 Cells = dict[str, NDArray[Any]]
 Columns = dict[str, str]
@@ -212,23 +220,23 @@ Read = Callable[[Columns, Mapping[str, str]], Answers]
 
 def proposals(table: Table, kind: str | None, said: Mapping[str, Any], read: Read) -> list[Proposal]:
     """Return ways to read a table that work, the likeliest first."""
-    if not 1 < len(table.names) <= _MOST_COLUMNS or len(set(table.names)) < len(table.names):
+    if not 1 < len(table.names) <= MAX_COLUMNS or len(set(table.names)) < len(table.names):
         return []
     found: list[Proposal] = []
-    for columns in _candidates(table, kind):
-        whole = {**columns, **_people(table, columns)}
+    for columns in _candidate_columns(table, kind):
+        whole = {**columns, **_annotator_column(table, columns)}
         whole = {role: name for role, name in whole.items() if role not in said}
-        if not any(_SPECIAL.search(part) for name in whole.values() for part in name.split("+")):
-            found += _tried(whole, read, {role: _typed(name) for role, name in said.items()})
-    return found[:_MOST]
+        if not any(_SEPARATORS.search(part) for name in whole.values() for part in name.split("+")):
+            found += _working_proposals(whole, read, {role: _as_typed(name) for role, name in said.items()})
+    return found[:MAX_PROPOSALS]
 
 
-def _typed(column: Any) -> str:
+def _as_typed(column: Any) -> str:
     """Return a column, or several or none, as it is typed on the command line."""
     return column if isinstance(column, str) else "+".join(map(str, column or ()))
 
 
-def _tried(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
+def _working_proposals(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
     """Return the proposals that columns make beside those that the caller says.
 
     They are none, one, or two where numbers may mean either of two things.
@@ -240,74 +248,80 @@ def _tried(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
             answers = read(columns, settings)
         except ValueError:
             continue
-        if answers.report.n_bad > _FEW_BAD * (len(answers) + answers.report.n_bad):
+        if answers.report.n_bad > MAX_PROPOSED_BAD_SHARE * (len(answers) + answers.report.n_bad):
             continue
-        proposal = Proposal(settings, {**said, **columns}, in_words(answers))
-        if len(str(proposal)) <= _LONGEST:
+        proposal = Proposal(settings, {**said, **columns}, describe_first_answer(answers))
+        if len(str(proposal)) <= MAX_PROPOSAL_CHARACTERS:
             found.append(proposal)
         if not first:
             return found
     return [each for each in found if "skip_bad" not in each.settings] or found
 
 
-def _candidates(table: Table, kind: str | None) -> Iterator[Columns]:
+def _candidate_columns(table: Table, kind: str | None) -> Iterator[Columns]:
     """Yield what columns may mean, the likeliest first."""
     loaded = (table.peek or table.load)(table.names).columns
-    cells = {name: _cells(column) for name, column in loaded.items() if not _is_extra(name)}
-    for group in _groups(cells):
-        answers = [name for name in group if _among(cells, name, [each for each in group if each != name])]
+    cells = {name: _cells(column) for name, column in loaded.items() if not _has_extra_role(name)}
+    for group in _object_columns(cells):
+        answers = [name for name in group if _names_objects(cells, name, [each for each in group if each != name])]
         objects = [name for name in group if name not in answers]
         held = {cell for name in group for cell in cells[name].tolist()}
         if held >= set(group) and not all(name.isdecimal() for name in group):
             continue  # a file without a line of names: its first answer would be lost
         others = [name for name in cells if name not in group]
-        answers += [name for name in others if _among(cells, name, objects) or _says_places(cells, name, objects)]
-        for answer in sorted(answers, key=lambda name: not _ANSWERS.search(normalize_name(name))):
-            yield from (each for each in _with_answer(cells, objects, answer) if _is_of(each, kind))
-        if not answers and not any(_may_answer(name) or _may_be_keys(cells, name, objects) for name in others):
-            yield from (each for each in _without_answer(objects) if _is_of(each, kind))
+        answers += [
+            name for name in others if _names_objects(cells, name, objects) or _has_places(cells, name, objects)
+        ]
+        for answer in sorted(answers, key=lambda name: not _ANSWER_WORDS.search(normalize_name(name))):
+            yield from (each for each in _with_answer(cells, objects, answer) if _fits_kind(each, kind))
+        if not answers and not any(_is_answer_name(name) or _may_be_keys(cells, name, objects) for name in others):
+            yield from (each for each in _without_answer(objects) if _fits_kind(each, kind))
 
 
 def _cells(column: Column) -> NDArray[Any]:
     """Return the first cells of a column as text, empty where there is none."""
     values = np.array([*map(str, column.values), ""], dtype=object)
-    return np.asarray(values[column.codes[:_ROWS]])
+    return np.asarray(values[column.codes[:SAMPLED_ROWS]])
 
 
-def _is_extra(name: str) -> bool:
+def _has_extra_role(name: str) -> bool:
     """Whether a column is named like something that goes with any kind of question."""
     return any(
         normalize_name(name) in SYNONYMS[role] for role in ("annotator", "trial", "seconds", "confidence", "weight")
     )
 
 
-def _groups(cells: Cells) -> list[list[str]]:
+def _object_columns(cells: Cells) -> list[list[str]]:
     """Return columns that hold the same objects, the largest group first."""
     held = {name: set(values.tolist()) - {""} for name, values in cells.items()}
     held = {name: values for name, values in held.items() if len(values) > 2}
     groups: list[list[str]] = []
     for name, values in held.items():
-        group = [other for other, its in held.items() if _share(values, its) >= _SHARED and _alike(cells, name, other)]
+        group = [
+            other
+            for other, its in held.items()
+            if _overlap(values, its) >= MIN_SHARED_VALUES and _may_share_objects(cells, name, other)
+        ]
         if len(group) > 2 and group not in groups:
             groups.append(group)
     return sorted(groups, key=len, reverse=True)
 
 
-def _share(some: set[str], others: set[str]) -> float:
+def _overlap(some: set[str], others: set[str]) -> float:
     return len(some & others) / min(len(some), len(others))
 
 
-def _alike(cells: Cells, one: str, other: str) -> bool:
+def _may_share_objects(cells: Cells, one: str, other: str) -> bool:
     """Whether two columns may hold the same objects; numbers are objects only in columns of one family of names."""
     numbers = all(integer(value) is not None for value in {*cells[one].tolist(), *cells[other].tolist()} - {""})
-    return not numbers or _family(one) == _family(other)
+    return not numbers or _name_pattern(one) == _name_pattern(other)
 
 
-def _family(name: str) -> str:
+def _name_pattern(name: str) -> str:
     return re.sub(r"\d+|(?<![a-z])[a-z](?![a-z])", "#", name.casefold())
 
 
-def _places(cells: Cells, name: str, objects: list[str]) -> NDArray[np.intp]:
+def _answer_places(cells: Cells, name: str, objects: list[str]) -> NDArray[np.intp]:
     """Return for every row which of the objects an answer is, -1 for none."""
     found = np.full(len(cells[name]), -1)
     for place in range(len(objects) - 1, -1, -1):
@@ -315,16 +329,16 @@ def _places(cells: Cells, name: str, objects: list[str]) -> NDArray[np.intp]:
     return found
 
 
-def _among(cells: Cells, name: str, others: list[str]) -> bool:
+def _names_objects(cells: Cells, name: str, others: list[str]) -> bool:
     """Whether a column holds one of the objects of other columns in nearly every row that has an answer."""
     there = cells[name] != ""
-    return bool(there.any()) and float((_places(cells, name, others)[there] >= 0).mean()) >= _NEARLY_ALL
+    return bool(there.any()) and float((_answer_places(cells, name, others)[there] >= 0).mean()) >= MIN_ROW_SHARE
 
 
-def _says_places(cells: Cells, name: str, objects: list[str]) -> bool:
+def _has_places(cells: Cells, name: str, objects: list[str]) -> bool:
     """Whether a column that is named like an answer holds places, by number or by word."""
     values = set(cells[name].tolist()) - {""}
-    if not values or not _may_answer(name):
+    if not values or not _is_answer_name(name):
         return False
     numbers = [integer(value) for value in values]
     counted = all(number is not None and 0 <= number <= len(objects) for number in numbers)
@@ -332,21 +346,21 @@ def _says_places(cells: Cells, name: str, objects: list[str]) -> bool:
     return counted or all(place_of_word(value, objects, n_options) >= 0 for value in values)
 
 
-def _may_answer(name: str) -> bool:
-    return bool(_ANSWERS.search(normalize_name(name)))
+def _is_answer_name(name: str) -> bool:
+    return bool(_ANSWER_WORDS.search(normalize_name(name)))
 
 
 def _may_be_keys(cells: Cells, name: str, objects: list[str]) -> bool:
     """Whether a column of any name may hold an answer: as few values as there are objects, such as keys, or fewer."""
     values = set(cells[name].tolist()) - {""}
-    return 1 < len(values) <= len(objects) and not _PEOPLE.search(normalize_name(name))
+    return 1 < len(values) <= len(objects) and not _PEOPLE_WORDS.search(normalize_name(name))
 
 
 def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Columns]:
     """Yield the kinds of question that objects and an answer may make."""
-    if not 3 <= len(objects) <= _WIDEST:
+    if not 3 <= len(objects) <= MAX_OBJECT_COLUMNS:
         return
-    chosen = set(_places(cells, answer, objects).tolist()) - {-1}
+    chosen = set(_answer_places(cells, answer, objects).tolist()) - {-1}
     never = [name for place, name in enumerate(objects) if place not in chosen]
     named = next((name for name in objects if normalize_name(name) in SYNONYMS["anchor"]), None)
     anchor = never[0] if len(never) == 1 else None
@@ -363,7 +377,9 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
             yield {"anchor": anchor, "shown": "+".join(rest), "chosen": answer}
         return
     spelled = normalize_name(answer)
-    roles = ["central"] if _CENTRAL.search(spelled) else ["odd"] if _ODD.search(spelled) else ["odd", "central"]
+    roles = (
+        ["central"] if _CENTRAL_WORDS.search(spelled) else ["odd"] if _ODD_WORDS.search(spelled) else ["odd", "central"]
+    )
     for role in roles:
         yield {"items": "+".join(objects), role: answer}
 
@@ -377,7 +393,7 @@ def _without_answer(objects: list[str]) -> Iterator[Columns]:
         yield dict(zip(("near_1", "near_2", "far_1", "far_2"), objects, strict=True))
 
 
-def _is_of(columns: Columns, kind: str | None) -> bool:
+def _fits_kind(columns: Columns, kind: str | None) -> bool:
     """Whether columns make the kind of question that the caller says."""
     role = {
         "odd-one-out": "odd",
@@ -389,10 +405,10 @@ def _is_of(columns: Columns, kind: str | None) -> bool:
     return kind is None or role.get(kind, "ranking") in columns
 
 
-def _people(table: Table, taken: Columns) -> Columns:
+def _annotator_column(table: Table, taken: Columns) -> Columns:
     """Return the column of who answered, where its name tells, though it is none that is read as such."""
     used = {part for name in taken.values() for part in name.split("+")}
     if any(name in SYNONYMS["annotator"] for name in by_plain(table.names)):
         return {}
-    found = [name for name in table.names if name not in used and _PEOPLE.search(normalize_name(name))]
+    found = [name for name in table.names if name not in used and _PEOPLE_WORDS.search(normalize_name(name))]
     return {"annotator": found[0]} if len(found) == 1 else {}

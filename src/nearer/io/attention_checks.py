@@ -26,23 +26,23 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
 from nearer.io.answers import Answers, BadAnswers, Catches, LeftOut
-from nearer.io.choice_coding import spelled
-from nearer.io.column_checks import is_beside, objects_of
-from nearer.io.columns import ANSWERS, Found
+from nearer.io.choice_coding import normalize_code
+from nearer.io.column_checks import objects_of, rows_with_same_label
+from nearer.io.columns import ANSWERS, LayoutMatch
 from nearer.io.labels import split_column
 from nearer.io.messages import note
-from nearer.io.selecting import column_of, with_rows
-from nearer.io.table import Column, Loaded, RowSources, Table, merged
+from nearer.io.selecting import resolve_column, with_rows
+from nearer.io.table import Column, LoadedRows, RowSources, Table, deduplicate
 
-_YES = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
-_NO = frozenset(["0", "false", "no", "n", "f"])
-_NOTHING = frozenset(["none", "na", "n/a", "nan", "-", "null"])
-_FEWEST = 3  # people of whom more than half can be said to answer alike
-_TWIN = "\1"  # ends the label of an object that is in a question for the second time; NumPy would cut off a "\0"
+YES_WORDS = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
+NO_WORDS = frozenset(["0", "false", "no", "n", "f"])
+EMPTY_WORDS = frozenset(["none", "na", "n/a", "nan", "-", "null"])
+MIN_PEOPLE = 3  # people of whom more than half can be said to answer alike
+REPEAT_MARK = "\1"  # ends the label of an object that is in a question for the second time; NumPy would cut off a "\0"
 
-By: TypeAlias = Literal["expected", "majority"]
-Said: TypeAlias = frozenset[tuple[Any, ...]]
-Read: TypeAlias = Callable[[Table], Answers]
+ScoredBy: TypeAlias = Literal["expected", "majority"]
+Response: TypeAlias = frozenset[tuple[Any, ...]]
+ReadTable: TypeAlias = Callable[[Table], Answers]
 
 
 @dataclass(frozen=True)
@@ -52,62 +52,68 @@ class CatchRows:
     table: Table  # all rows, numbered from 0 in place of their lines
     sources: RowSources
     name: str  # of the column that marks catch questions
-    by: By
+    by: ScoredBy
     rows: NDArray[np.bool_]  # (n,)
-    read: Read  # returns the answers of a table; skips bad rows, takes "can't tell" for all answers, tells twins apart
+    read: ReadTable  # skips bad rows, takes "can't tell" for all answers, and allows an object twice in a row
 
-    def judged(self, answers: Answers) -> Answers:
+    def score(self, answers: Answers) -> Answers:
         """Return the answers to all other questions, with how people did on these."""
         source, numbers = self.table.source, np.flatnonzero(self.rows).tolist()
         unused = tuple(column for column in answers.report.unused if column != self.name)
         if not numbers:
             return answers.reported(note("no-catch", source, column=self.name))
-        given, findings = self._given(), list[Finding]()
-        by_itself = {row: sure for row, said in given.items() if (sure := _right_by_itself(said)) is not None}
+        given, findings = self._responses_given(), list[Finding]()
+        repeated = {row: sure for row, said in given.items() if (sure := _score_repeated_object(said)) is not None}
         if self.by == "expected":
-            expected = self._expected(answers, given, by_itself)
-            right = by_itself | {row: row in given and _alike(given[row], said) for row, said in expected.items()}
+            expected = self._expected(answers, given, repeated)
+            right = repeated | {
+                row: row in given and _same_response(given[row], said) for row, said in expected.items()
+            }
         else:
-            usual = _majority({row: said for row, said in given.items() if row not in by_itself}, answers.kind)
-            right = by_itself | {row: given[row] == said for row, said in usual.items()}
-            if len(by_itself) < len(numbers):
+            usual = _majority_responses({row: said for row, said in given.items() if row not in repeated}, answers.kind)
+            right = repeated | {row: given[row] == said for row, said in usual.items()}
+            if len(repeated) < len(numbers):
                 findings.append(note("catch-majority", source, column=self.name))
         if n_open := len(numbers) - len(right):
             findings.insert(0, note("catch-unjudged", source, n_answers=n_open))
         left_out = (*answers.report.left_out, LeftOut(len(numbers), self.name, "catch"))
-        return answers.reported(*findings, catches=self._counted(right, answers), unused=unused, left_out=left_out)
+        return answers.reported(
+            *findings, catches=self._scores_of_people(right, answers), unused=unused, left_out=left_out
+        )
 
-    def _given(self) -> dict[int, Said]:
+    def _responses_given(self) -> dict[int, Response]:
         """Return what was said, by row: read among all rows, or alone where no other row is about their objects."""
-        given: dict[int, Said] = {}
+        given: dict[int, Response] = {}
         for table in (self.table, with_rows(self.table, self.rows)):
             with suppress(ValueError):
-                given = _said(self.read(table), self.rows) | given
+                given = _responses(self.read(table), self.rows) | given
             if len(given) == self.rows.sum():
                 break
         return given
 
-    def _expected(self, answers: Answers, given: dict[int, Said], by_itself: Mapping[int, bool]) -> dict[int, Said]:
+    def _expected(
+        self, answers: Answers, given: dict[int, Response], repeated: Mapping[int, bool]
+    ) -> dict[int, Response]:
         """Return what the right answers say, by row: the table is read with them in place of the answers."""
         column = _answer_column(answers)
         if column is None:
             near = answers.report.columns.get("near")
-            if near is None and not by_itself:
+            if near is None and not repeated:
                 raise ValueError(
                     f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
                     f"answer; for questions of kind {answers.kind} let it say yes or no"
                 )
             return {} if near is None else self._expected_near(near[0], given)
         table = replace(self.table, load=self._with_right_answers(column))
-        best: dict[int, Said] = {}
+        best: dict[int, Response] = {}
         bad_rows: dict[int, Finding] = {}
         failed: ValueError | None = None
         for some in (table, with_rows(table, self.rows)):  # alone, they may be objects where answers are sides
-            found, bad, error = self._attempted(some)
+            found, bad, error = self._try_reading(some)
             best, bad_rows, failed = max(best, found, key=len), bad | bad_rows, failed or error
             if len(best) == self.rows.sum():
                 return best
-        open_rows = given.keys() - best.keys() - by_itself.keys()
+        open_rows = given.keys() - best.keys() - repeated.keys()
         wrong = [replace(bad_rows[row], source=self.sources.at(row)) for row in sorted(open_rows & bad_rows.keys())]
         if wrong:
             failed = BadAnswers(wrong, len(wrong), "correct them, or let the column say yes and no")
@@ -115,7 +121,7 @@ class CatchRows:
             raise ValueError(f"right answers in column {self.name!r} cannot be read: {failed}") from failed
         return best
 
-    def _attempted(self, table: Table) -> tuple[dict[int, Said], dict[int, Finding], ValueError | None]:
+    def _try_reading(self, table: Table) -> tuple[dict[int, Response], dict[int, Finding], ValueError | None]:
         """Return what a table says in these rows, those that cannot be used, and why it cannot be read at all."""
         try:
             read = self.read(table)
@@ -123,32 +129,32 @@ class CatchRows:
             return {}, _by_row(error.bad_rows), None
         except ValueError as error:
             return {}, {}, error
-        return _said(read, self.rows), _by_row(read.report.bad_rows), None
+        return _responses(read, self.rows), _by_row(read.report.bad_rows), None
 
-    def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], Loaded]:
+    def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], LoadedRows]:
         """Return a way to load the table in which a column holds the right answers in place of those given."""
 
-        def load(names: Sequence[str]) -> Loaded:
+        def load(names: Sequence[str]) -> LoadedRows:
             if column not in names:
                 return self.table.load(names)
             loaded = self.table.load(list(dict.fromkeys([*names, self.name])))
-            mixed = _mixed(loaded.columns[column], loaded.columns[self.name], self.rows)
+            mixed = _with_right_answers_in(loaded.columns[column], loaded.columns[self.name], self.rows)
             return replace(loaded, columns=loaded.columns | {column: mixed})
 
         return load
 
-    def _expected_near(self, near: str, given: dict[int, Said]) -> dict[int, Said]:
+    def _expected_near(self, near: str, given: dict[int, Response]) -> dict[int, Response]:
         """Return what right answers say where columns name what is near and far; they name the near object."""
         loaded = self.table.load([self.name, near])
-        right, found = (loaded.columns[name].mapped(str, "", object) for name in (self.name, near))
+        right, found = (loaded.columns[name].map_values(str, "", object) for name in (self.name, near))
         return {row: said if right[row] == found[row] else frozenset() for row, said in given.items()}
 
-    def _counted(self, right: Mapping[int, bool], answers: Answers) -> Catches:
+    def _scores_of_people(self, right: Mapping[int, bool], answers: Answers) -> Catches:
         """Return how many catch questions each person answered, and how many rightly."""
         who = dict.fromkeys(right, "")
         if "annotator" in answers.report.columns:
             column = answers.report.columns["annotator"][0]
-            cells = self.table.load([column]).columns[column].mapped(str, "", object)
+            cells = self.table.load([column]).columns[column].map_values(str, "", object)
             who = {row: cells[row] for row in right}
         people = sorted(set(who.values()))
         n = Counter(who.values())
@@ -161,35 +167,37 @@ def _by_row(bad_rows: Sequence[Finding]) -> dict[int, Finding]:
     return {row.row: row for row in bad_rows}
 
 
-def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: Read) -> CatchRows:
+def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: ReadTable) -> CatchRows:
     """Return the rows of a table that ask catch questions."""
-    name = column_of(said, table, columns)
+    name = resolve_column(said, table, columns)
     marks = table.load([name])
 
-    def load(names: Sequence[str]) -> Loaded:
+    def load(names: Sequence[str]) -> LoadedRows:
         loaded = table.load(names)
-        return Loaded(loaded.columns, RowSources(table.source, np.arange(len(loaded))))
+        return LoadedRows(loaded.columns, RowSources(table.source, np.arange(len(loaded))))
 
     numbered = replace(table, load=load, peek=None, ragged=None)
-    rows, by = _marked(marks.columns[name], numbered, read)
+    rows, by = _catch_mask(marks.columns[name], numbered, read)
     if rows.all():
         raise ValueError(f"{table.source}: all answers are to catch questions by column {name!r}; name another column")
     return CatchRows(numbered, marks.sources, name, by, rows, read)
 
 
-def _marked(column: Column, table: Table, read: Read) -> tuple[NDArray[np.bool_], By]:
+def _catch_mask(column: Column, table: Table, read: ReadTable) -> tuple[NDArray[np.bool_], ScoredBy]:
     """Return which rows are catch questions, and what their right answers are known by."""
-    words = {spelled(value) for value in column.values} - _NOTHING
-    marked = column.mapped(lambda value: spelled(value) not in _NOTHING, False, np.bool_)
-    truth = words <= _YES | _NO
-    if truth and words & _NO and not marked.all():  # 0 and 1 beside empty cells: answers, if answers are written so
-        truth = not words <= _known(table, ~marked, read)
+    words = {normalize_code(value) for value in column.values} - EMPTY_WORDS
+    marked = column.map_values(lambda value: normalize_code(value) not in EMPTY_WORDS, False, np.bool_)
+    truth = words <= YES_WORDS | NO_WORDS
+    if (
+        truth and words & NO_WORDS and not marked.all()
+    ):  # 0 and 1 beside empty cells: answers, if answers are written so
+        truth = not words <= _known_values(table, ~marked, read)
     if truth:
-        return column.mapped(lambda value: spelled(value) in _YES, False, np.bool_), "majority"
+        return column.map_values(lambda value: normalize_code(value) in YES_WORDS, False, np.bool_), "majority"
     return marked, "expected"
 
 
-def _known(table: Table, rows: NDArray[np.bool_], read: Read) -> set[str]:
+def _known_values(table: Table, rows: NDArray[np.bool_], read: ReadTable) -> set[str]:
     """Return what some rows hold as objects and as answers."""
     try:
         answers = read(with_rows(table, rows))
@@ -197,7 +205,9 @@ def _known(table: Table, rows: NDArray[np.bool_], read: Read) -> set[str]:
         return set()
     answer = _answer_column(answers)
     known = set(map(str, answers.comparisons.objects.tolist()))
-    return known | ({spelled(value) for value in table.load([answer]).columns[answer].values} if answer else set())
+    return known | (
+        {normalize_code(value) for value in table.load([answer]).columns[answer].values} if answer else set()
+    )
 
 
 def _answer_column(answers: Answers) -> str | None:
@@ -207,7 +217,7 @@ def _answer_column(answers: Answers) -> str | None:
     return None if role is None or len(columns[role]) > 1 else columns[role][0]
 
 
-def _said(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Said]:
+def _responses(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Response]:
     """Return what answers in chosen rows say, as sets of comparisons, by row."""
     row_of = answers.lines[answers.answer_of]
     rows = np.flatnonzero(chosen[row_of])
@@ -218,37 +228,39 @@ def _said(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Said]:
     return {row: frozenset(each) for row, each in said.items()}
 
 
-def _alike(said: Said, expected: Said) -> bool:
+def _same_response(said: Response, expected: Response) -> bool:
     """Return whether two answers say the same, whichever of two twins they name."""
-    return _without_twins(said) == _without_twins(expected)
+    return _without_marks(said) == _without_marks(expected)
 
 
-def _without_twins(said: Said) -> Said:
-    return frozenset(tuple(label.rstrip(_TWIN) for label in row) for row in said)
+def _without_marks(said: Response) -> Response:
+    return frozenset(tuple(label.rstrip(REPEAT_MARK) for label in row) for row in said)
 
 
-def _right_by_itself(said: Said) -> bool | None:
+def _score_repeated_object(said: Response) -> bool | None:
     """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say."""
-    rows = _without_twins(said)
+    rows = _without_marks(said)
     if any(row[2] == row[3] and row[0] != row[1] for row in rows):
         return False
     return True if any(row[0] == row[1] and row[2] != row[3] for row in rows) else None
 
 
-def labeled(loaded: Loaded, found: Found, names: Sequence[Any]) -> Loaded:
+def with_labels(loaded: LoadedRows, found: LayoutMatch, names: Sequence[Any]) -> LoadedRows:
     """Return columns in which objects have labels in place of their numbers."""
     new = {}
     for column in objects_of(found, loaded.columns):
         cells = loaded.columns[column.name]
-        new[column.name] = merged(cells.codes, [names[v] if _counts(v, len(names)) else str(v) for v in cells.values])
+        new[column.name] = deduplicate(
+            cells.codes, [names[v] if _is_index(v, len(names)) else str(v) for v in cells.values]
+        )
     return replace(loaded, columns=loaded.columns | new)
 
 
-def _counts(value: Any, n_names: int) -> bool:
+def _is_index(value: Any, n_names: int) -> bool:
     return isinstance(value, int) and 0 <= value < n_names
 
 
-def twins_apart(loaded: Loaded, found: Found) -> Loaded:
+def mark_repeated_objects(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return columns in which an object that is in a row twice has two labels."""
     columns = list(objects_of(found, loaded.columns))
     if found.layout.kind == "quadruplet":
@@ -260,24 +272,24 @@ def twins_apart(loaded: Loaded, found: Found) -> Loaded:
     new = {}
     for at, others in beside.items():
         own = columns[at]
-        twice = np.any([is_beside(own, columns[other]) for other in others], axis=0)
+        twice = np.any([rows_with_same_label(own, columns[other]) for other in others], axis=0)
         if twice.any():
             values = [*loaded.columns[own.name].values]
             codes = np.where(twice, own.codes + len(values), own.codes).astype(np.int32)
-            new[own.name] = Column(codes, [*values, *(f"{value}{_TWIN * (at + 1)}" for value in values)])
+            new[own.name] = Column(codes, [*values, *(f"{value}{REPEAT_MARK * (at + 1)}" for value in values)])
     if "items" in found.roles and len(found.roles["items"]) == 1:
         name = found.roles["items"][0]
         column = loaded.columns[name]
-        new[name] = merged(column.codes, [_list_apart(items) for items in split_column(column)])
+        new[name] = deduplicate(column.codes, [_mark_repeats_in_list(items) for items in split_column(column)])
     return replace(loaded, columns=loaded.columns | new)
 
 
-def _list_apart(items: Sequence[str]) -> str:
+def _mark_repeats_in_list(items: Sequence[str]) -> str:
     """Write a list in which items that are there twice have two labels."""
-    return json.dumps([f"{item}{_TWIN * items[:at].count(item)}" for at, item in enumerate(items)])
+    return json.dumps([f"{item}{REPEAT_MARK * items[:at].count(item)}" for at, item in enumerate(items)])
 
 
-def _mixed(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
+def _with_right_answers_in(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
     """Return a column of answers with the right ones where they are wanted."""
     codes = np.where(wanted, np.where(right.codes < 0, -1, right.codes + len(answer.values)), answer.codes)
     values: dict[Any, int] = {}
@@ -285,22 +297,22 @@ def _mixed(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
     return Column(np.append(np.array(new, np.int32), np.int32(-1))[codes], list(values))
 
 
-def _majority(given: dict[int, Said], kind: str) -> dict[int, Said]:
+def _majority_responses(given: dict[int, Response], kind: str) -> dict[int, Response]:
     """Return by line what more than half of at least three people said to the same question."""
-    asked: dict[Any, Counter[Said]] = defaultdict(Counter)
+    asked: dict[Any, Counter[Response]] = defaultdict(Counter)
     for said in given.values():
         asked[_question(said, kind)][said] += 1
     usual = {
         question: most
         for question, counts in asked.items()
         for most, number in counts.most_common(1)
-        if counts.total() >= _FEWEST and 2 * number > counts.total()
+        if counts.total() >= MIN_PEOPLE and 2 * number > counts.total()
     }
     questions = {line: _question(said, kind) for line, said in given.items()}
     return {line: usual[question] for line, question in questions.items() if question in usual}
 
 
-def _question(said: Said, kind: str) -> Any:
+def _question(said: Response, kind: str) -> Any:
     """Return what was asked, whatever was answered."""
     rows = list(said)
     if kind == "quadruplet":

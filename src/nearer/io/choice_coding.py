@@ -35,7 +35,9 @@ from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 UNDECIDED = -2
 _UNKNOWN = -1
-_MISTAKES = 0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
+MAX_MISTAKEN_SHARE = (
+    0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
+)
 
 _UNDECIDED = (
     "canttell cannottell cantsay cannotsay cantdecide cannotdecide dontknow donotknow dunno idk noidea equal equally "
@@ -43,7 +45,7 @@ _UNDECIDED = (
     "noanswer nopreference nodifference unknown dk weissnicht gleich"
 )
 _UNDECIDED_WORDS = frozenset(_UNDECIDED.split())
-_SIDES = {
+_SIDE_WORDS = {
     2: (
         "left l first 1st a top arrowleft leftarrow optiona option1 item1 pair1 pairleft leftpair up a1 ao01",
         "right r second 2nd b bottom arrowright rightarrow optionb option2 item2 pair2 pairright rightpair down a2 "
@@ -77,27 +79,27 @@ def read_places(
     """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad."""
     usable = ~errors.bad & (answer.codes >= 0)
     position = {str(label): index for index, label in enumerate(labels)}
-    named = answer.mapped(lambda value: position.get(str(value), -1), -1, np.int32)
+    named = answer.map_values(lambda value: position.get(str(value), -1), -1, np.int32)
     by_label = np.full(len(named), _UNKNOWN, np.int8)
     for place in range(len(options) - 1, -1, -1):
         by_label[(named >= 0) & (named == options[place])] = place
     coded = _coded(answer, usable, coding)
     known = coding.places(coded, len(options)) if coded else {}
-    tried = _tried(coded, len(options)) if known is None else known
-    by_word = answer.mapped(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
-    by_code = answer.mapped(lambda value: tried.get(spelled(value), _UNKNOWN), _UNKNOWN, np.int8)
+    tried = _trial_coding(coded, len(options)) if known is None else known
+    by_word = answer.map_values(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
+    by_code = answer.map_values(lambda value: tried.get(normalize_code(value), _UNKNOWN), _UNKNOWN, np.int8)
     if coding.first is not None:
         by_word[by_code >= 0] = _UNKNOWN
     # A word or a number means the same thing all through a column, also where an object happens to have its name.
-    if _by_labels(by_label, by_code, usable, answer, source, known=coding.known):
+    if _answers_name_objects(by_label, by_code, usable, answer, source, known=coding.known):
         by_code[:] = _UNKNOWN
     elif known is None and (by_code[usable] >= 0).any():
         rows = usable & (by_code >= 0)
-        raise UnclearCoding(_two_readings(answer, labels, options, rows, coded, source, titles, wanted))
+        raise AmbiguousCoding(_describe_ambiguity(answer, labels, options, rows, coded, source, titles, wanted))
     else:
-        by_label[answer.mapped(is_coded, False, bool)] = _UNKNOWN
-    undecided = answer.mapped(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
-    if _by_labels(by_label, by_word, usable, answer, source):
+        by_label[answer.map_values(is_coded, False, bool)] = _UNKNOWN
+    undecided = answer.map_values(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
+    if _answers_name_objects(by_label, by_word, usable, answer, source):
         by_word[named >= 0] = _UNKNOWN
         undecided &= named < 0
     else:
@@ -108,10 +110,10 @@ def read_places(
     if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
         words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
         if len(words) == 2:  # two keys, or yes and no
-            raise UnclearCoding(_two_readings(answer, labels, options, unknown, words, source, titles, wanted))
+            raise AmbiguousCoding(_describe_ambiguity(answer, labels, options, unknown, words, source, titles, wanted))
     errors.add(answer.codes < 0, "missing", what="answer")
     if not titles:
-        _mark_gaps(options, (by_label < 0) & (by_word < 0), places, answer, errors)
+        _find_gaps(options, (by_label < 0) & (by_word < 0), places, answer, errors)
 
     def unknown_answer(row: int) -> Numbers:
         shown = [str(labels[codes[row]]) for codes in options if codes[row] >= 0]
@@ -126,18 +128,18 @@ def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[An
     present = [answer.values[code] for code in np.unique(answer.codes[usable]).tolist()]
     if coding.first is None:
         return [value for value in present if is_coded(value)]
-    first = spelled(coding.first)
-    return [value for value in present if spelled(value) == first or not is_undecided(value)]
+    first = normalize_code(coding.first)
+    return [value for value in present if normalize_code(value) == first or not is_undecided(value)]
 
 
-def _tried(coded: list[Any], n_options: int) -> dict[str, int]:
+def _trial_coding(coded: list[Any], n_options: int) -> dict[str, int]:
     """Return a coding under which as many answers as possible mean something, to see whether they are codes at all."""
-    values = sorted({spelled(value) for value in coded})
+    values = sorted({normalize_code(value) for value in coded})
     small = [value for value in values if (number := integer(value)) is None or -1 <= number <= n_options]
     return {value: min(at, n_options - 1) for at, value in enumerate(small)}
 
 
-def _two_readings(
+def _describe_ambiguity(
     answer: Column,
     labels: list[Any],
     options: Sequence[Codes],
@@ -148,12 +150,12 @@ def _two_readings(
     wanted: str,
 ) -> str:
     """Return what a coding that cannot be told may be, with both readings of the first row that they differ in."""
-    values = sorted({spelled(value) for value in coded})
+    values = sorted({normalize_code(value) for value in coded})
     n_options = len(options)
     numbers = [number for value in values if (number := integer(value)) is not None]
     counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
     what = "that may count from 0 or from 1" if counted else "whose meaning cannot be told"
-    said = f"{source}: the answers are {_listed(values)}, {what}"
+    said = f"{source}: the answers are {_join_values(values)}, {what}"
     readings = []
     for first in candidates(coded, n_options):
         try:
@@ -162,7 +164,7 @@ def _two_readings(
             continue
         readings.append((first, meaning))
     for row in np.flatnonzero(rows).tolist():
-        value = spelled(answer.values[answer.codes[row]])
+        value = normalize_code(answer.values[answer.codes[row]])
         places = [meaning.get(value, -1) for _, meaning in readings]
         if len(set(places)) < 2 or min(places) < 0:
             continue
@@ -177,11 +179,11 @@ def _two_readings(
     return f"{said}. Say {one_of('first_is', [first for first, _ in readings])}, or write {names}"
 
 
-def _listed(values: list[str]) -> str:
+def _join_values(values: list[str]) -> str:
     return " and ".join(values) if len(values) < 3 else ", ".join(values[:6])
 
 
-def _mark_gaps(
+def _find_gaps(
     options: Sequence[Codes], counted: NDArray[np.bool_], places: NDArray[np.int8], answer: Column, errors: RowErrors
 ) -> None:
     """Add rows whose answer is a place that shows nothing, or a number that may count such a place or not."""
@@ -195,7 +197,7 @@ def _mark_gaps(
     errors.add(counted & (places >= 0) & before, "number-after-gap", lambda row: {"value": answer.value(row)})
 
 
-def _by_labels(
+def _answers_name_objects(
     by_label: NDArray[np.int8],
     by_side: NDArray[np.int8],
     usable: NDArray[np.bool_],
@@ -212,7 +214,7 @@ def _by_labels(
     differ = labels & sides & (by_label != by_side)
     if known or not differ.any():
         return n_labels > n_sides if known else n_labels >= n_sides
-    enough = (1 - _MISTAKES) * int((labels | sides).sum())
+    enough = (1 - MAX_MISTAKEN_SHARE) * int((labels | sides).sum())
     if (n_labels >= enough) == (n_sides >= enough):
         first = int(np.flatnonzero(differ)[0])
         raise ValueError(
@@ -231,25 +233,25 @@ def place_of_word(value: Any, names: list[str], n_options: int) -> int:
     spelled_names = [normalize_name(name) for name in names]
     if word in spelled_names:
         return spelled_names.index(word)
-    for place, words in enumerate(_words(n_options)):
+    for place, words in enumerate(_words_of_places(n_options)):
         if word in words:
             return place
     return _UNKNOWN
 
 
 @cache
-def _words(n_options: int) -> list[list[str]]:
+def _words_of_places(n_options: int) -> list[list[str]]:
     """Return the words for each of some places."""
-    if n_options in _SIDES:
-        return [words.split() for words in _SIDES[n_options]]
+    if n_options in _SIDE_WORDS:
+        return [words.split() for words in _SIDE_WORDS[n_options]]
     return [[*ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]
 
 
-_TRUTH = ("true", "false")
+TRUTH_VALUES = ("true", "false")
 _AS_WRITTEN = {"1": 0, "true": 0, "-1": 1, "0": 1, "false": 1}
 
 
-class UnclearCoding(ValueError):
+class AmbiguousCoding(ValueError):
     """Answers whose coding cannot be told."""
 
 
@@ -259,7 +261,7 @@ def integer(value: Any) -> int | None:
     return int(float(text)) if re.fullmatch(r"[+-]?\d{1,6}(\.0+)?", text) else None
 
 
-def spelled(value: Any) -> str:
+def normalize_code(value: Any) -> str:
     """Return a value as codings know it: "+1" and "1.0" are "1", "TRUE" is "true"."""
     number = integer(value)
     return str(value).strip().casefold() if number is None else str(number)
@@ -267,7 +269,7 @@ def spelled(value: Any) -> str:
 
 def is_coded(value: Any) -> bool:
     """Whether a value is a number or a truth value."""
-    return integer(value) is not None or spelled(value) in _TRUTH
+    return integer(value) is not None or normalize_code(value) in TRUTH_VALUES
 
 
 @dataclass(frozen=True)
@@ -276,7 +278,7 @@ class Coding:
 
     from_zero: bool = False  # whether numbers count from 0
     as_written: bool = False  # whether 1 and true mean the first of two options, and -1, 0 and false the second
-    turned: bool = False  # whether it is the second that 1 and true mean
+    reversed: bool = False  # whether it is the second that 1 and true mean
     first: str | None = None  # the value that means the first option, as the caller says
 
     @property
@@ -287,7 +289,7 @@ class Coding:
     def of_column(self, name: str) -> Coding:
         """Return what is known of a column with such a name."""
         if self.first is None and not self.from_zero and normalize_name(name) in (*LEFT_CHOSEN, *RIGHT_CHOSEN):
-            return replace(self, as_written=True, turned=normalize_name(name) in RIGHT_CHOSEN)
+            return replace(self, as_written=True, reversed=normalize_name(name) in RIGHT_CHOSEN)
         return self
 
     def counts_from(self) -> int:
@@ -305,23 +307,23 @@ class Coding:
 
         ``values`` are all distinct answers that name no option.
         """
-        present = {spelled(value) for value in values}
+        present = {normalize_code(value) for value in values}
         if self.first is not None:
-            return self._said(present, n_options)
+            return self._from_first(present, n_options)
         if self.as_written and n_options == 2:
-            return {value: 1 - place if self.turned else place for value, place in _AS_WRITTEN.items()}
+            return {value: 1 - place if self.reversed else place for value, place in _AS_WRITTEN.items()}
         numbers = {number for value in present if (number := integer(value)) is not None}
         if self.from_zero and n_options in numbers:
             return None  # the last of them would be the number before
         if self.from_zero or self.as_written:
             return {str(place): place for place in range(n_options)}
-        if present & set(_TRUTH) or (n_options == 2 and numbers & {0, -1}):
+        if present & set(TRUTH_VALUES) or (n_options == 2 and numbers & {0, -1}):
             return None
         zero, last = 0 in numbers, n_options in numbers  # other numbers are mistakes, and found row by row
         return None if zero == last else {str(place + (not zero)): place for place in range(n_options)}
 
-    def _said(self, present: set[str], n_options: int) -> dict[str, int]:
-        first = spelled(self.first)
+    def _from_first(self, present: set[str], n_options: int) -> dict[str, int]:
+        first = normalize_code(self.first)
         if n_options > 2:
             least = self.counts_from()
             return {str(place + least): place for place in range(n_options)}
@@ -339,9 +341,9 @@ class Coding:
 
 def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:
     """Return two values that may mean the first option."""
-    present = {spelled(value) for value in values}
-    if present & set(_TRUTH):
-        return _TRUTH
+    present = {normalize_code(value) for value in values}
+    if present & set(TRUTH_VALUES):
+        return TRUTH_VALUES
     if len(present) == 2 and not any(integer(value) is not None for value in present):
         first, second = sorted(present)
         return first, second

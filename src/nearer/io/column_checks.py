@@ -50,36 +50,36 @@ from nearer.io.columns import (
     NEAR_FAR,
     STEMS,
     SYNONYMS,
-    Found,
+    LayoutMatch,
     Roles,
     by_plain,
-    described,
     families,
     find_columns,
+    format_roles,
 )
 from nearer.io.formats import JSON_LINE
-from nearer.io.labels import read_lists, readings
-from nearer.io.messages import ASKED, as_column, listing, note, shortened
-from nearer.io.presets import Reading
-from nearer.io.table import Codes, Column, Loaded, Table, present
+from nearer.io.labels import possible_lists, read_lists
+from nearer.io.messages import ASKED_ADVICE, as_column, listing, note, shortened
+from nearer.io.presets import TableHints
+from nearer.io.table import Codes, Column, LoadedRows, Table, distinct_values
 
-MAJORITY = 0.5
+MIN_LABEL_SHARE = 0.5
 _ANCHORS = tuple(name for name in SYNONYMS["anchor"] if len(name) > 1)
 _RIGHT_WORDS = (
     "correct iscorrect corr label labels agree agrees agreed agreement accuracy accurate acc isnear nearer iscloser "
     "isright matches match sign truth outcome result valid vote"
 )
 _RIGHT = frozenset(_RIGHT_WORDS.split())
-_ENOUGH = 1000  # rows that show what a column holds
-_LISTED, MAX_NAME_LENGTH = 10, 40  # columns in a message, and characters of each
+SAMPLED_CELLS = 1000  # rows that show what a column holds
+MAX_LISTED_COLUMNS, MAX_NAME_LENGTH = 10, 40  # columns in a message, and characters of each
 _MEMBER = re.compile(rf"({'|'.join(STEMS)})(\d{{1,4}}|[a-z])")
-_FEW_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
+MIN_CONSTANT_ROWS = 5  # in fewer rows than these, plain names may well be the same by chance
 _TAG = re.compile(r"<\s*/?\s*[a-zA-Z][^>]*>")
 _MEDIA = re.compile(r"<\s*(img|image|audio|video|source|picture|object|embed|svg|canvas|iframe)\b", re.IGNORECASE)
-_NEARLY_ALL = 0.9  # share of cells that tells what a column holds
+MIN_HTML_SHARE = 0.9  # share of cells that tells what a column holds
 
 
-def unused_columns(table: Table, found: Found, objects: list[object], candidates: list[str]) -> list[Finding]:
+def unused_columns(table: Table, found: LayoutMatch, objects: list[object], candidates: list[str]) -> list[Finding]:
     """Return findings about columns that hold objects, or an answer, and are not used.
 
     A column holds objects if it belongs to a family of items, or if most of its cells in the first rows are labels of
@@ -90,24 +90,24 @@ def unused_columns(table: Table, found: Found, objects: list[object], candidates
     if not unused:
         return []
     labels = {str(label) for label in objects}
-    by_name = _by_name(table.names, used)
+    by_name = _item_columns(table.names, used)
     try:
         peeked = (table.peek or table.load)(unused).columns
     except ValueError:  # what is cut off at the beginning of a file may not be a table
         peeked = table.load(unused).columns
-    holding = [name for name in unused if _holds(peeked[name], labels, name in by_name)]
+    holding = [name for name in unused if _holds_objects(peeked[name], labels, name in by_name)]
     findings = []
     if JSON_LINE in unused and "annotator" not in found.roles:
         findings.append(note("json-lines", table.source, column=JSON_LINE))
     if holding:
         findings.append(note("unused-objects", table.source, columns=holding))
     others = [name for name in unused if name not in holding]
-    return findings + [each for name in others for each in _may_matter(name, peeked[name], found, table.source)]
+    return findings + [each for name in others for each in _possible_roles(name, peeked[name], found, table.source)]
 
 
-def _may_matter(name: str, column: Column, found: Found, source: str) -> Iterator[Finding]:
+def _possible_roles(name: str, column: Column, found: LayoutMatch, source: str) -> Iterator[Finding]:
     """Return what a column may mean that is not used and holds no object that others hold."""
-    values = {str(value) for value in present(column)}
+    values = {str(value) for value in distinct_values(column)}
     named = "near" in found.roles or "near_1" in found.roles
     if values and "items" in found.layout.roles and normalize_name(name) in _ANCHORS:
         yield note("unused-anchor", source, column=name)
@@ -115,7 +115,7 @@ def _may_matter(name: str, column: Column, found: Found, source: str) -> Iterato
         yield note("unused-answer", source, column=name, values=sorted(values))
 
 
-def with_columns(answers: Answers, names: tuple[str, ...], found: Found, cells: dict[str, Column]) -> Answers:
+def with_columns(answers: Answers, names: tuple[str, ...], found: LayoutMatch, cells: dict[str, Column]) -> Answers:
     """Return answers that tell which columns they were read from, and which they were not.
 
     Columns that go with any kind of question may turn out to say nothing: empty ones, trial numbers of many
@@ -146,15 +146,18 @@ def columns_line(report: ReadingReport) -> str | None:
     """Return in a line which columns were read and which were not; None if the answers come from no table."""
     if not report.columns:
         return None
-    read, unused = f"read: {described(report.columns)}", report.unused
+    read, unused = f"read: {format_roles(report.columns)}", report.unused
     if not unused:
         return read
-    short = [name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 3] + "..." for name in unused[:_LISTED]]
-    more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+    short = [
+        name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 3] + "..."
+        for name in unused[:MAX_LISTED_COLUMNS]
+    ]
+    more = f" and {len(unused) - MAX_LISTED_COLUMNS} more" if len(unused) > MAX_LISTED_COLUMNS else ""
     return f"{read}; not used: {', '.join(short)}{more}"
 
 
-def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:
+def _item_columns(names: tuple[str, ...], used: set[str]) -> set[str]:
     """Return columns that are named like items, with others of their family or beside one that is used."""
     spelled = by_plain(names)
     members = {name: match[1] for spelling, name in spelled.items() if (match := _MEMBER.fullmatch(spelling))}
@@ -164,19 +167,19 @@ def _by_name(names: tuple[str, ...], used: set[str]) -> set[str]:
     }
 
 
-def _holds(column: Column, labels: set[str], named_so: bool) -> bool:
-    values = [str(column.values[code]) for code in set(column.codes[:_ENOUGH].tolist()) if code >= 0]
+def _holds_objects(column: Column, labels: set[str], named_so: bool) -> bool:
+    values = [str(column.values[code]) for code in set(column.codes[:SAMPLED_CELLS].tolist()) if code >= 0]
     if named_so:
         return bool(values)
     words = [value for value in values if not value.replace(".", "").isdigit()]
-    return bool(words) and sum(_names(value, labels) for value in words) > MAJORITY * len(values)
+    return bool(words) and sum(_is_label(value, labels) for value in words) > MIN_LABEL_SHARE * len(values)
 
 
-def _names(text: str, labels: set[str]) -> bool:
+def _is_label(text: str, labels: set[str]) -> bool:
     """Whether a cell is the label of an object, or a list of such labels."""
     if text in labels:
         return True
-    return len(text) < 10_000 and any(len(items) > 1 and set(items) <= labels for items in readings(text))
+    return len(text) < 10_000 and any(len(items) > 1 and set(items) <= labels for items in possible_lists(text))
 
 
 class Prompt(NamedTuple):
@@ -191,7 +194,7 @@ class Prompt(NamedTuple):
         return self.reason.startswith("html")
 
 
-def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool) -> dict[str, Prompt]:
+def find_prompts(loaded: LoadedRows, found: LayoutMatch, believed: set[str], lists_too: bool) -> dict[str, Prompt]:
     """Return the columns found that hold no objects, and why.
 
     ``believed`` are columns that the caller named; ``lists_too`` says that another reading of the table does without
@@ -201,8 +204,8 @@ def no_objects(loaded: Loaded, found: Found, believed: set[str], lists_too: bool
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
     roles = {normalize_name(role) for role in found.layout.roles}
     reasons: dict[str, Prompt] = {}
-    html = {name for name in names if _share(loaded.columns[name], _TAG) > _NEARLY_ALL}
-    media = {name for name in html if _share(loaded.columns[name], _MEDIA) > _NEARLY_ALL}
+    html = {name for name in names if _share(loaded.columns[name], _TAG) > MIN_HTML_SHARE}
+    media = {name for name in html if _share(loaded.columns[name], _MEDIA) > MIN_HTML_SHARE}
     for name in sorted(names - believed - found.columns_of(["near", "far", *NEAR_FAR])):
         column = loaded.columns[name]
         if name in lists:
@@ -231,7 +234,7 @@ def _constant(column: Column, is_html: bool) -> str | None:
         return None
     ((text, n_rows),) = cells.items()
     number = any(isinstance(value, int) for value in column.values) or re.fullmatch(r"[+-]?[\d.,]+", text)
-    return None if number or n_rows < (2 if is_html else _FEW_ROWS) else text
+    return None if number or n_rows < (2 if is_html else MIN_CONSTANT_ROWS) else text
 
 
 def _share(column: Column, pattern: re.Pattern[str]) -> float:
@@ -240,14 +243,17 @@ def _share(column: Column, pattern: re.Pattern[str]) -> float:
     return sum(count for text, count in cells.items() if pattern.search(text)) / total if total else 0.0
 
 
-ALIKE, OTHERWISE = 1e-6, 1e-3  # least probability of labels that are written alike, and in another way
-_SHOWN, _LONG = 3, 30  # labels in a message, and characters of each
-_MOSTLY = 0.5  # share of labels that columns of the same objects have in common
-_MISTAKES = 0.05  # share of rows in which an anchor may be among its options by mistake
+MAX_CHANCE_SAME_FORM, MAX_CHANCE_OTHER_FORM = (
+    1e-6,
+    1e-3,
+)  # least probability of labels that are written alike, and in another way
+MAX_LISTED_LABELS, MAX_LABEL_CHARACTERS = 3, 30  # labels in a message, and characters of each
+MIN_COMMON_LABELS = 0.5  # share of labels that columns of the same objects have in common
+MAX_REPEATED_ROWS = 0.05  # share of rows in which an anchor may be among its options by mistake
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 _FILE = re.compile(r".*(\.[a-z][a-z0-9]{1,4}|[/\\].*|>)", re.DOTALL | re.IGNORECASE)
 
-_ONE_WAY = "If they name the same objects, give each object the same label in all columns"
+_ONE_LABEL_EACH = "If they name the same objects, give each object the same label in all columns"
 
 Labels: TypeAlias = frozenset[str]
 
@@ -285,17 +291,21 @@ class Unmatched:
         return self.labels - self.others
 
     @property
-    def written_otherwise(self) -> bool:
+    def has_other_form(self) -> bool:
         """Whether they are written in another way than all labels of the others."""
-        return not set(map(_form, self.missing)) & set(map(_form, self.others))
+        return not set(map(_label_form, self.missing)) & set(map(_label_form, self.others))
 
     @property
-    def two_schemes(self) -> bool:
+    def is_other_naming_scheme(self) -> bool:
         """Whether this is beyond chance, and no matter of design."""
-        return self.chance < (OTHERWISE if self.written_otherwise else ALIKE * (self.missing == self.labels))
+        return self.chance < (
+            MAX_CHANCE_OTHER_FORM if self.has_other_form else MAX_CHANCE_SAME_FORM * (self.missing == self.labels)
+        )
 
 
-def unmatched(found: Found, columns: Mapping[str, Column], rows: NDArray[np.bool_]) -> Iterator[Unmatched]:
+def unmatched_columns(
+    found: LayoutMatch, columns: Mapping[str, Column], rows: NDArray[np.bool_]
+) -> Iterator[Unmatched]:
     """Return the columns of objects with labels that no other column of the question has, in the rows that count."""
     cells = [replace(column, codes=np.where(rows, column.codes, -1)) for column in objects_of(found, columns)]
     labels = [column.labels for column in cells]
@@ -306,13 +316,13 @@ def unmatched(found: Found, columns: Mapping[str, Column], rows: NDArray[np.bool
         if len(missing) < 2 or any(len(cell) > 1 for cell in own.cells):
             continue
         pairs = list(_pairs(own, rest))
-        chance = chance_of(pairs, len(missing))
+        chance = chance_of_design(pairs, len(missing))
         if missing == labels[at]:  # a few options that everybody gets are no more two names than a few anchors are
-            chance = max(chance, chance_of([(other, mine) for mine, other in pairs], len(others)))
+            chance = max(chance, chance_of_design([(other, mine) for mine, other in pairs], len(others)))
         yield Unmatched(own.role, own.name, labels[at], others, tuple(column.name for column in rest), chance)
 
 
-def objects_of(found: Found, columns: Mapping[str, Column]) -> Iterator[ObjectColumn]:
+def objects_of(found: LayoutMatch, columns: Mapping[str, Column]) -> Iterator[ObjectColumn]:
     """Return every column of objects, with all its rows."""
     for role in found.layout.roles:
         names = found.roles[role]
@@ -335,7 +345,7 @@ def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[st
             yield from ((own.cells[mine][0], label) for label in other.cells[its])
 
 
-def chance_of(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
+def chance_of_design(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
     """Return how probable it is that so many blocks have a label first that is in no other block."""
     blocks: dict[Any, set[Any]] = {}
     for first, second in pairs:
@@ -350,12 +360,12 @@ def chance_of(pairs: Iterable[tuple[Any, Any]], n_missing: int) -> float:
     return float(binom.sf(n_missing - 1, len(possible), sum(possible) / len(possible)))
 
 
-def _form(label: str) -> str:
+def _label_form(label: str) -> str:
     """Return how a label is written."""
     return "number" if _NUMBER.fullmatch(label) else "file" if _FILE.fullmatch(label) else "text"
 
 
-def shares_labels(found: Found, columns: Mapping[str, Column], role: str, least: float = 0) -> bool:
+def shares_labels(found: LayoutMatch, columns: Mapping[str, Column], role: str, least: float = 0) -> bool:
     """Return whether the column of a role has labels of the other columns, and hardly ever that of one beside it.
 
     More than the ``least`` share of its labels must be among theirs.
@@ -364,11 +374,11 @@ def shares_labels(found: Found, columns: Mapping[str, Column], role: str, least:
     own = next(column for column in cells if column.role == role)
     rest = [column for column in cells if column is not own]
     mine, others = own.labels, frozenset[str]().union(*(column.labels for column in rest))
-    beside = np.any([is_beside(own, other) for other in rest], axis=0)
-    return len(mine & others) > least * len(mine) and float(np.mean(beside)) <= _MISTAKES
+    beside = np.any([rows_with_same_label(own, other) for other in rest], axis=0)
+    return len(mine & others) > least * len(mine) and float(np.mean(beside)) <= MAX_REPEATED_ROWS
 
 
-def is_beside(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
+def rows_with_same_label(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
     """Return the rows in which the label in a column is in another, too."""
     both = np.flatnonzero((own.codes >= 0) & (other.codes >= 0))
     keys = own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both]
@@ -380,43 +390,45 @@ def is_beside(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
     return beside
 
 
-def refuse_two_schemes(
-    table: Table, found: Found, reading: Reading, columns: Mapping[str, Column], rows: NDArray[np.bool_]
+def refuse_two_naming_schemes(
+    table: Table, found: LayoutMatch, hints: TableHints, columns: Mapping[str, Column], rows: NDArray[np.bool_]
 ) -> None:
     """Refuse a table in which a column of objects writes other labels than the rest."""
-    for each in unmatched(found, columns, rows):
-        if each.two_schemes:
-            raise ValueError(f"{table.source}: {_schemes(each)}. {_advice(table, reading, each)}")
+    for each in unmatched_columns(found, columns, rows):
+        if each.is_other_naming_scheme:
+            raise ValueError(f"{table.source}: {_describe_mismatch(each)}. {_advice(table, hints, each)}")
 
 
-def _schemes(found: Unmatched) -> str:
+def _describe_mismatch(found: Unmatched) -> str:
     """Return what a column holds, and the others do not."""
     role, others = ("the anchor", "an option") if found.role == "anchor" else (found.role, "in another column")
     n_missing, n_labels = len(found.missing), len(found.labels)
     never = f"none of its {n_labels} labels" if n_missing == n_labels else f"{n_missing} of its {n_labels} labels"
     is_ever = "is ever" if n_missing == n_labels else "are never"
     return (
-        f"column {found.name!r} was read as {role}, but {never} ({_some(found.missing)}) {is_ever} {others} "
-        f"({_some(found.others)} in {listing(found.other_names)})"
+        f"column {found.name!r} was read as {role}, but {never} ({_list_labels(found.missing)}) {is_ever} {others} "
+        f"({_list_labels(found.others)} in {listing(found.other_names)})"
     )
 
 
-def _some(labels: Labels) -> str:
-    shown = sorted(labels, key=lambda label: (len(label), label))[:_SHOWN]
-    return ", ".join(shortened(label, _LONG) for label in shown) + (", ..." if len(labels) > _SHOWN else "")
+def _list_labels(labels: Labels) -> str:
+    shown = sorted(labels, key=lambda label: (len(label), label))[:MAX_LISTED_LABELS]
+    return ", ".join(shortened(label, MAX_LABEL_CHARACTERS) for label in shown) + (
+        ", ..." if len(labels) > MAX_LISTED_LABELS else ""
+    )
 
 
-def _advice(table: Table, reading: Reading, each: Unmatched) -> str:
+def _advice(table: Table, hints: TableHints, each: Unmatched) -> str:
     """Return which other columns have the labels of the rest, and what to say if there are none."""
     fitting = []
     for name in dict.fromkeys(table.names) if each.role not in LISTS else ():
-        columns = reading.columns | {each.role: name}
-        if name == each.name or name in [column for role, column in reading.columns.items() if role != each.role]:
+        columns = hints.columns | {each.role: name}
+        if name == each.name or name in [column for role, column in hints.columns.items() if role != each.role]:
             continue
         with suppress(ValueError):  # there is no such question
-            found = find_columns(table.names, reading.kind, columns, table.source, reading.suggested, (each.name,))
-            if shares_labels(found, table.load(found.names).columns, each.role, _MOSTLY):
+            found = find_columns(table.names, hints.kind, columns, table.source, hints.suggested, (each.name,))
+            if shares_labels(found, table.load(found.names).columns, each.role, MIN_COMMON_LABELS):
                 fitting.append(as_column(each.role, name))
-    same = f"If they name the same objects, say {' or '.join(fitting[:2])}" if fitting else _ONE_WAY
-    asked = f". {ASKED}" if reading.suggested.get(each.role) == each.name else ""
+    same = f"If they name the same objects, say {' or '.join(fitting[:2])}" if fitting else _ONE_LABEL_EACH
+    asked = f". {ASKED_ADVICE}" if hints.suggested.get(each.role) == each.name else ""
     return f"{same}. If they are different objects by design, say --separate-labels (separate_labels=True){asked}"

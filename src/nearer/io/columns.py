@@ -30,8 +30,8 @@ from nearer.data.labels import QUADRUPLET_NAMES, TRIPLET_NAMES, normalize_name
 from nearer.io.answers import KINDS, Kind
 from nearer.io.messages import listing, one_of, with_column, with_columns
 
-_OF_QUALTRICS = {"StartDate", "RecordedDate", "ResponseId"}
-_WIDE = (
+_QUALTRICS_COLUMNS = {"StartDate", "RecordedDate", "ResponseId"}
+_QUALTRICS_ADVICE = (
     ', and does not say what each of them showed; one row must be one answer: "From Qualtrics" in the recipes of the '
     "manual brings it into that form"
 )
@@ -42,7 +42,7 @@ _NUMBERED = re.compile(r"(.*?)(\d{1,4})(.*)")
 MIN_NUMBERED = 5  # columns that differ in a number alone are questions
 
 
-class Unclear(ValueError):
+class AmbiguousColumns(ValueError):
     """Columns that make no kind of question, or several ``kinds``.
 
     ``prompts`` tells what was taken for a prompt, and ``start`` is the sentence without what to do.
@@ -62,14 +62,14 @@ def find_columns(
     source: str,
     suggested: Mapping[str, str] | None = None,
     without: Sequence[str] = (),
-) -> Found:
+) -> LayoutMatch:
     """Return the layout that the columns make, or say what was found and how to say which is which."""
     if kind is not None and kind not in KINDS:
         raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
-    given = _given(names, columns, source)
-    none = {role for role, found in given.items() if not found}
+    given = _given_roles(names, columns, source)
+    unwanted = {role for role, found in given.items() if not found}
     given = {role: found for role, found in given.items() if found}
-    finder = _Finder([name for name in names if name not in without], given, none, suggested or {})
+    finder = _Finder([name for name in names if name not in without], given, unwanted, suggested or {})
     found = [each for layout in LAYOUTS if kind in (None, layout.kind) and (each := finder.match(layout, kind))]
     used = [each.columns_of(each.layout.roles) for each in found]
     # A layout that explains more columns goes first; of two that explain the same, the one that is listed first.
@@ -79,12 +79,12 @@ def find_columns(
         if not any(used[at] < other for other in used) and used[at] not in used[:at]
     ]
     if kind is None:
-        found += finder.in_doubt(found)
+        found += finder.ambiguous_matches(found)
     kinds = [each.layout.kind for each in found]
     if len(set(kinds)) != 1:
         what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
         start = f"{source} has the columns {listing(names)}, {what}"
-        raise Unclear(_sentence(names, kind, kinds, source, finder), kinds, start=start)
+        raise AmbiguousColumns(_explain(names, kind, kinds, source, finder), kinds, start=start)
     return found[0]
 
 
@@ -94,28 +94,28 @@ class _Finder:
 
     names: Sequence[str]
     given: Roles
-    none: set[str]
+    unwanted: set[str]
     suggested: Mapping[str, str]
 
-    def match(self, layout: Layout, kind: str | None) -> Found | None:
+    def match(self, layout: Layout, kind: str | None) -> LayoutMatch | None:
         """Return the columns of every role of a layout, or None if one is missing.
 
         With a ``kind``, an answer without a name of its own is the odd or the central one.
         """
-        roles = self.some(layout, kind)
+        roles = self.matched_roles(layout, kind)
         if not set(layout.roles) <= roles.keys():
             return None
         answer, left = (normalize_name(roles.get(role, ("",))[0]) for role in ("answer", "left"))
         if (answer, left) == ("y", "j") and "answer" not in self.given:
             return None  # i, j, k and y are near and far, and whether a row is right as it stands
-        return Found(layout, roles | self.extras(layout, roles))
+        return LayoutMatch(layout, roles | self.extras(layout, roles))
 
-    def some(self, layout: Layout, kind: str | None) -> Roles:
+    def matched_roles(self, layout: Layout, kind: str | None) -> Roles:
         """Return the columns of those roles of a layout that there are; none if it cannot be what the caller says."""
         allowed = {*layout.roles, *EXTRAS, "place"}
         if "near" in layout.roles or "near_1" in layout.roles:
-            allowed |= {*TWO, "answer"}
-        if not set(self.given) <= allowed or self.none & set(layout.roles):
+            allowed |= {*SIDES, "answer"}
+        if not set(self.given) <= allowed or self.unwanted & set(layout.roles):
             return {}
         roles = {role: self.given[role] for role in layout.roles if role in self.given}
         spelled = self._spelled()
@@ -130,12 +130,12 @@ class _Finder:
                 roles[role] = found
         return roles
 
-    def in_doubt(self, found: list[Found]) -> list[Found]:
+    def ambiguous_matches(self, found: list[LayoutMatch]) -> list[LayoutMatch]:
         """Return readings of several items and an answer that the columns allow as well as those found."""
         if any(each.layout in OF_ITEMS for each in found):
             return []  # the name of a column says which of the two it is
         loose = [each for layout in OF_ITEMS if (each := self.match(layout, layout.kind))]
-        return [each for each in loose if not any(_explains(other, each) for other in found)]
+        return [each for each in loose if not any(_accounts_for(other, each) for other in found)]
 
     def _spelled(self) -> dict[str, str]:
         taken = {name for found in self.given.values() for name in found}
@@ -174,7 +174,7 @@ class _Finder:
         taken = {name for found in roles.values() for name in found}
         also: Roles = {"place": self.given["place"]} if "place" in self.given else {}
         for role in EXTRAS:
-            found = self.given.get(role) or (None if role in self.none else self._find(role, roles, False))
+            found = self.given.get(role) or (None if role in self.unwanted else self._find(role, roles, False))
             if found:
                 also[role] = found
         if "near" in layout.roles or "near_1" in layout.roles:
@@ -182,14 +182,14 @@ class _Finder:
             for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
                 spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
                 found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
-                if found and role not in self.none and not set(found) & taken:
+                if found and role not in self.unwanted and not set(found) & taken:
                     also[role] = found
         return also
 
 
-def _explains(one: Found, other: Found) -> bool:
+def _accounts_for(one: LayoutMatch, other: LayoutMatch) -> bool:
     """Whether a layout leaves no reason to read the columns as several items and an answer."""
-    mine, its = one.columns_of([*one.layout.roles, *TWO, "answer"]), other.columns_of(other.layout.roles)
+    mine, its = one.columns_of([*one.layout.roles, *SIDES, "answer"]), other.columns_of(other.layout.roles)
     if its == mine and normalize_name(one.roles.get("left", ("",))[0]) == "j":
         return False  # i, j and k may be any three items
     if its < mine:
@@ -197,7 +197,7 @@ def _explains(one: Found, other: Found) -> bool:
     return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs
 
 
-def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str) -> Roles:
+def _given_roles(names: Sequence[str], columns: Mapping[str, Any] | None, source: str) -> Roles:
     given: Roles = {}
     for role, column in _with_items(columns or {}).items():
         if role not in ROLES:
@@ -206,7 +206,7 @@ def _given(names: Sequence[str], columns: Mapping[str, Any] | None, source: str)
                 f"columns: {role!r} is no role of a column; roles are {roles}; and object_1, object_2, object_3, ... "
                 "for items in columns of their own"
             )
-        listed = _listed(role, column, names)
+        listed = _columns_of_role(role, column, names)
         if len(listed) > 1 and role not in LISTS:
             raise ValueError(f"columns: {role!r} is one column, and {len(listed)} are named")
         for name in listed:
@@ -233,7 +233,7 @@ def _with_items(columns: Mapping[str, Any]) -> dict[str, Any]:
     return roles | {"items": objects}
 
 
-def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
+def _columns_of_role(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a role was given: one, several (also as "a+b+c", for a list), or none."""
     if not isinstance(column, str):
         return tuple(column or ())
@@ -243,22 +243,22 @@ def _listed(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
     return (column,) if column.strip() else ()
 
 
-def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
+def _explain(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
     found = f"{source} has the columns {listing(names)}"
     if kinds:
         return f"{found}, which can be read in several ways; say {one_of('kind', dict.fromkeys(kinds))}"
     what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
-    understood, missing = _missing(kind, finder)
+    understood, missing = _best_partial_match(kind, finder)
     if understood:
         lacking = ", or ".join(" + ".join(roles) for roles in missing)
         advice = " or ".join(map(with_columns, missing[:2]))
-        said = f"{found}, {what}. Found: {described(understood)}; missing: {lacking}. If it is there, say {advice}"
+        said = f"{found}, {what}. Found: {format_roles(understood)}; missing: {lacking}. If it is there, say {advice}"
         return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
-    questions, of_qualtrics = unknown_questions(names), set(names) >= _OF_QUALTRICS
+    questions, of_qualtrics = unknown_questions(names), set(names) >= _QUALTRICS_COLUMNS
     if questions or of_qualtrics:
         program = "This is an export of Qualtrics" if of_qualtrics else "This looks like a table"
         such = f", such as {listing(questions[:2])}" if questions else ""
-        return f"{found}, {what}. {program} with a column for each question{such}{_WIDE}"
+        return f"{found}, {what}. {program} with a column for each question{such}{_QUALTRICS_ADVICE}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
     return (
@@ -267,12 +267,12 @@ def _sentence(names: Sequence[str], kind: str | None, kinds: Sequence[str], sour
     )
 
 
-def _missing(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:
+def _best_partial_match(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:
     """Return the roles found of the layouts that explain most columns, and what each of these layouts lacks.
 
     An answer alone tells nothing. Of layouts that explain the same columns, two or more, those that lack least count.
     """
-    found = [(layout, finder.some(layout, kind)) for layout in LAYOUTS if kind in (None, layout.kind)]
+    found = [(layout, finder.matched_roles(layout, kind)) for layout in LAYOUTS if kind in (None, layout.kind)]
     found = [(layout, roles) for layout, roles in found if roles.keys() - (set() if finder.given else set(ANSWERS))]
     if not found:
         return {}, []
@@ -346,8 +346,8 @@ _STEM_ORDER = {
     if not lead or len(stem) > 2
 }
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_ROWS = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
-_LEAST = 3
+_POSITION_NAMES = (("left", "middle", "right"), ("left", "center", "right"), ("left", "centre", "right"))
+MIN_FAMILY = 3
 
 
 def by_plain(names: Sequence[str]) -> dict[str, str]:
@@ -378,7 +378,7 @@ def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str,
     yield from _numbered_families(free)
     for stem in STEMS:
         yield from _series([stem + letter for letter in ascii_lowercase], free)
-    for row in _ROWS:
+    for row in _POSITION_NAMES:
         if all(name in free for name in row):
             yield tuple(free[name] for name in row)
     yield from _series(ORDINALS, free)
@@ -396,17 +396,17 @@ def _numbered_families(free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
             lead, stem = _STEM_ORDER[match[1]]
             found.setdefault((_TAILS.index(match[3]), lead, stem), {})[int(match[2])] = name
     for _, numbers in sorted(found.items()):
-        if len(numbers) >= _LEAST and min(numbers) <= 1:
+        if len(numbers) >= MIN_FAMILY and min(numbers) <= 1:
             yield tuple(name for _, name in sorted(numbers.items()))
 
 
 def _series(spellings: Sequence[str], free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     n_found = next((at for at, spelling in enumerate(spellings) if spelling not in free), len(spellings))
-    if n_found >= _LEAST:
+    if n_found >= MIN_FAMILY:
         yield tuple(free[spelling] for spelling in spellings[:n_found])
 
 
-_TWO = [
+_TWO_NAMES = [
     ("left", "right"),
     ("leftobject", "rightobject"),
     ("leftitem", "rightitem"),
@@ -422,7 +422,7 @@ _TWO = [
     ("b", "c"),
     ("j", "k"),
 ]
-_PAIRS = [
+_PAIR_NAMES = [
     ("left1", "left2", "right1", "right2"),
     ("lefta", "leftb", "righta", "rightb"),
     ("pair11", "pair12", "pair21", "pair22"),
@@ -432,10 +432,10 @@ _PAIRS = [
     *((stem + "1", stem + "2", stem + "3", stem + "4") for stem in STEMS),
     ("a", "b", "c", "d"),
 ]
-TWO = ("left", "right")
+SIDES = ("left", "right")
 NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
-FAMILIES: dict[tuple[str, ...], list[Any]] = {TWO: _TWO, NEAR_FAR: list(QUADRUPLET_NAMES), PAIRS: _PAIRS}
-_LONG, _MANY = 40, 5  # characters of a name, and names of a role, in a message
+FAMILIES: dict[tuple[str, ...], list[Any]] = {SIDES: _TWO_NAMES, NEAR_FAR: list(QUADRUPLET_NAMES), PAIRS: _PAIR_NAMES}
+MAX_NAME_CHARACTERS, MAX_LISTED_NAMES = 40, 5  # characters of a name, and names of a role, in a message
 LISTS = ("items", "shown", "chosen", "ranking")
 EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
 
@@ -451,7 +451,7 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout("triplet", ("anchor", *TWO, "answer")),
+    Layout("triplet", ("anchor", *SIDES, "answer")),
     Layout("triplet", ("anchor", "near", "far")),
     Layout("quadruplet", (*PAIRS, "answer")),
     Layout("quadruplet", NEAR_FAR),
@@ -467,7 +467,7 @@ OF_ITEMS = LAYOUTS[4], LAYOUTS[5]
 
 
 @dataclass(frozen=True)
-class Found:
+class LayoutMatch:
     """A layout, and the columns of its roles and of those that go with any kind."""
 
     layout: Layout
@@ -483,12 +483,14 @@ class Found:
         return {name for role in roles for name in self.roles.get(role, ())}
 
 
-def described(roles: Roles) -> str:
+def format_roles(roles: Roles) -> str:
     """Return which columns have which roles, for a message."""
     said = []
     for role, names in roles.items():
-        short = [name if len(name) <= _LONG else name[: _LONG - 3] + "..." for name in names]
-        listed = " + ".join(short if len(short) <= _MANY else [*short[:2], "...", short[-1]])
+        short = [
+            name if len(name) <= MAX_NAME_CHARACTERS else name[: MAX_NAME_CHARACTERS - 3] + "..." for name in names
+        ]
+        listed = " + ".join(short if len(short) <= MAX_LISTED_NAMES else [*short[:2], "...", short[-1]])
         said.append(
             role if [normalize_name(name) for name in names] == [normalize_name(role)] else f"{role} = {listed}"
         )

@@ -44,17 +44,17 @@ from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
 from nearer.io.messages import note
-from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, RowSources, Table, merged
+from nearer.io.table import MAX_BAD_ROWS, Column, Encoder, LoadedRows, RowSources, Table, deduplicate
 
 Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[Finding], int]
 
 _PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 _DELIMITERS = (",", ";", "\t", "|")
-_END, _LONGEST_END = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
+_END, _END_BYTES = re.compile(rb'(?<=\n)"?END OF FILE"?[,;\t\s"]*\Z'), 2000
 _BLOCK_ROWS = 50_000
-_WHOLE, _FEWEST_NUMBERS = re.compile(r"[+-]?\d+(\.0+)?"), 3
-_NEARLY_ALL = 0.9  # share of lines
+_WHOLE, MIN_NUMBERS_A_LINE = re.compile(r"[+-]?\d+(\.0+)?"), 3
+MIN_USUAL_LINES = 0.9  # share of lines
 
 
 class NoRows(ValueError):
@@ -94,7 +94,7 @@ def cut_cells(
             widths = np.diff(first)
             right, wrong = np.flatnonzero(widths == width), np.flatnonzero(widths != width)
             rows = (piece[offsets[first[at]] : offsets[first[at + 1]]].tobytes() for at in wrong)
-            if any(map(_is_odd, rows, widths[wrong] - width, repeat(delimiter.encode()))):
+            if any(map(_is_harmless, rows, widths[wrong] - width, repeat(delimiter.encode()))):
                 return None
             try:
                 cells = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(piece))
@@ -102,7 +102,7 @@ def cut_cells(
                     encoder.add_coded(*_coded(cells.take(pa.array(first[right] + position)), position == width - 1))
             except (pa.ArrowException, UnicodeDecodeError):  # no UTF-8
                 return None
-            for at in wrong[: MOST_BAD_ROWS_KEPT - len(bad_rows)].tolist():
+            for at in wrong[: MAX_BAD_ROWS - len(bad_rows)].tolist():
                 bad_rows.append(wrong_width(source, line + at, int(widths[at]), width))
             n_bad += len(wrong)
             lines.append(right + line)
@@ -144,7 +144,7 @@ def _cut(piece: NDArray[np.uint8], delimiter: str) -> tuple[NDArray[np.int32], N
     return offsets, np.append(0, np.flatnonzero(ends_row) + 1)
 
 
-def _is_odd(row: bytes, n_more: int, delimiter: bytes) -> bool:
+def _is_harmless(row: bytes, n_more: int, delimiter: bytes) -> bool:
     """Whether a row of a wrong width is blank, or has only empty cells too many: such rows do no harm."""
     bare = row.replace(b'"', b"").rstrip(b"\r\n ")
     return not row.strip() or (n_more > 0 and bare.endswith(delimiter * n_more))
@@ -185,8 +185,8 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
 
 def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
     """Return the table in UTF-8 text."""
-    data = _with_commas(data)
-    delimiter = _sniffed(data)
+    data = _commas_for_spaces(data)
+    delimiter = _find_delimiter(data)
     names, first_row = _header(data, delimiter, source)
     shift = 0  # from lines of the text below to those of the file
     if _is_row(names):  # as np.savetxt writes it: columns go by their numbers
@@ -196,26 +196,28 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         data = delimiter.join(names).encode() + b"\n" + rows
     keep_spaces = "nearer_kind" in names if own is None else own
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         positions = [names.index(name) for name in wanted]
         loaded = cut_cells(data, delimiter, len(names), positions, source, keep_spaces) if first_row == 2 else None
         if loaded is None:
-            loaded = _exact(data, delimiter, len(names), positions, source, keep_spaces)
+            loaded = _parse_rows(data, delimiter, len(names), positions, source, keep_spaces)
         columns, lines, bad_rows, n_bad = loaded
         if shift:
             bad_rows = [replace(row, source=Source(source, row.row + shift)) for row in bad_rows]
-        return Loaded(dict(zip(wanted, columns, strict=True)), RowSources(source, lines + shift), bad_rows, n_bad)
+        return LoadedRows(dict(zip(wanted, columns, strict=True)), RowSources(source, lines + shift), bad_rows, n_bad)
 
-    def ragged(wanted: Sequence[str]) -> Loaded:
+    def ragged(wanted: Sequence[str]) -> LoadedRows:
         rows = [
-            (line, row) for line, row in islice(_rows(data, delimiter, source), 1, None) if _misfits(row, len(names))
+            (line, row)
+            for line, row in islice(_rows(data, delimiter, source), 1, None)
+            if _has_wrong_width(row, len(names))
         ]
         columns = {}
         for name in wanted:
             encoder, position = Encoder(), names.index(name)
             encoder.add([row[position] if position < len(row) else "" for _, row in rows])
             columns[name] = encoder.column(strip=not keep_spaces)
-        return Loaded(columns, RowSources(source, np.array([line + shift for line, _ in rows], np.int64)))
+        return LoadedRows(columns, RowSources(source, np.array([line + shift for line, _ in rows], np.int64)))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)
 
@@ -226,13 +228,13 @@ def _is_row(names: Sequence[str]) -> bool:
     return len(names) > 2 and all(map(_WHOLE.fullmatch, names)) and list(names) not in numbered
 
 
-def _with_commas(data: bytes) -> bytes:
+def _commas_for_spaces(data: bytes) -> bytes:
     """Return text in which numbers that only spaces separate, three or more in nearly every line, have commas there."""
     head = data[: 2**12].strip().splitlines()
     head = head[:-1] if len(data) > 2**12 else head
     cells = [line.split() for line in head]
     usual = sum(len(row) == len(cells[0]) for row in cells)
-    if not cells or len(cells[0]) < _FEWEST_NUMBERS or usual < _NEARLY_ALL * len(cells):
+    if not cells or len(cells[0]) < MIN_NUMBERS_A_LINE or usual < MIN_USUAL_LINES * len(cells):
         return data
     if not all(_WHOLE.fullmatch(cell.decode("utf-8", "replace")) for row in cells for cell in row):
         return data
@@ -265,7 +267,7 @@ def without_preamble(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ..
 
 def without_end(data: bytes) -> bytes:
     r"""Return text without the last line of an export of Gorilla, which says that it is the last."""
-    tail = data[-_LONGEST_END:]
+    tail = data[-_END_BYTES:]
     n_cut = len(tail) - len(_END.sub(b"", tail))
     return data[: len(data) - n_cut] if n_cut else data
 
@@ -289,7 +291,7 @@ def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[
         line = reader.line_num + 1
 
 
-def _sniffed(data: bytes) -> str:
+def _find_delimiter(data: bytes) -> str:
     """Return the delimiter that cuts the first lines into the most columns alike."""
     best, highest = ",", (0, 0)
     head = data[: 2**16]
@@ -324,12 +326,14 @@ def _header(data: bytes, delimiter: str, source: str) -> tuple[list[str], int]:
     return names, after if line == 1 else 0
 
 
-def _misfits(row: Sequence[str], width: int) -> bool:
+def _has_wrong_width(row: Sequence[str], width: int) -> bool:
     """Whether a row has too few cells, or too many that are not empty."""
     return len(row) < width or any(row[width:])
 
 
-def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool) -> Read:
+def _parse_rows(
+    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
+) -> Read:
     encoders = {position: Encoder() for position in positions}
     lines: list[Any] = []
     bad_rows: list[Finding] = []
@@ -339,12 +343,12 @@ def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], so
     with progress_bar("read", unit="row", unit_scale=True) as bar:
         while block := list(islice(rows, _BLOCK_ROWS)):
             bar.update(len(block))
-            wrong = [_misfits(row, width) for _, row in block]
+            wrong = [_has_wrong_width(row, width) for _, row in block]
             if any(wrong):
                 for (line, row), is_wrong in zip(block, wrong, strict=True):
                     if is_wrong:
                         n_bad += 1
-                        if len(bad_rows) < MOST_BAD_ROWS_KEPT:
+                        if len(bad_rows) < MAX_BAD_ROWS:
                             bad_rows.append(wrong_width(source, line, len(row), width))
                 block = [entry for entry, is_wrong in zip(block, wrong, strict=True) if not is_wrong]
             lines.append(np.fromiter((line for line, _ in block), np.int64, len(block)))
@@ -359,11 +363,11 @@ def _exact(data: bytes, delimiter: str, width: int, positions: Sequence[int], so
     )
 
 
-_ALWAYS, _MOST_TIMES = 2**24, 200
-_MOST_BYTES = 2**32
-_UNPACKED_BYTES = 2**22
+ALLOWED_BYTES, MAX_COMPRESSION_RATIO = 2**24, 200
+MAX_BYTES = 2**32
+_CHUNK_BYTES = 2**22
 _GZIP = b"\x1f\x8b"
-_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _READABLE = "save the answers as CSV, TSV, Parquet, JSON lines or npz"
 
 
@@ -371,7 +375,7 @@ class GrowsTooLarge(ValueError):
     """A compressed file that would fill the memory."""
 
 
-def unzipped(data: bytes, source: str) -> bytes:
+def gunzip(data: bytes, source: str) -> bytes:
     """Return what a gzip file holds, or the bytes themselves if they are none."""
     if not data.startswith(_GZIP):
         return data
@@ -379,7 +383,7 @@ def unzipped(data: bytes, source: str) -> bytes:
     try:
         packed = io.BytesIO(data)
         with gzip.open(packed) as file:
-            while piece := file.read(_UNPACKED_BYTES):
+            while piece := file.read(_CHUNK_BYTES):
                 unpacked.write(piece)
                 refuse_growth(unpacked.tell(), packed.tell(), source)
     except (EOFError, OSError, zlib.error) as error:
@@ -405,19 +409,19 @@ def members(data: bytes, ending: str, source: str) -> Iterator[tuple[str, bytes]
 
 def refuse_growth(n_unpacked: int, n_packed: int, source: str) -> None:
     """Refuse bytes that become more than any file of answers would."""
-    if n_unpacked <= max(_ALWAYS, n_packed):
+    if n_unpacked <= max(ALLOWED_BYTES, n_packed):
         return
     remedy = "unpack it first, or save it as Parquet"
-    if n_unpacked > _MOST_TIMES * n_packed:
+    if n_unpacked > MAX_COMPRESSION_RATIO * n_packed:
         raise GrowsTooLarge(
-            f"{source} grows to more than {_MOST_TIMES} times its size when it is unpacked, as no file of answers "
-            f"does, and was left alone; if it is one, {remedy}"
+            f"{source} grows to more than {MAX_COMPRESSION_RATIO} times its size when it is unpacked, as no file of "
+            f"answers does, and was left alone; if it is one, {remedy}"
         )
-    if n_unpacked > _MOST_BYTES:
+    if n_unpacked > MAX_BYTES:
         raise GrowsTooLarge(f"{source} unpacks to more than 4 GB; {remedy}")
 
 
-_FOREIGN = (
+_OTHER_FORMATS = (
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -444,7 +448,7 @@ def read_bytes(path: Path) -> bytes:
         raise FileNotFoundError(f"{path} does not exist; check the name and the folder") from None
     except OSError as error:
         raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
-    data = unzipped(data, path.name)
+    data = gunzip(data, path.name)
     if not data.strip(b" \t\r\n\xef\xbb\xbf"):
         raise ValueError(f"{path} is empty; {_READABLE}")
     return data
@@ -457,7 +461,7 @@ def refuse_foreign(data: bytes, source: str) -> None:
         if b"xl/" in data[:4096] or b"xl/workbook" in data[-65536:]:
             what = "an Excel workbook"
         raise ValueError(f"{source} is {what}, not text; open it and save the sheet as CSV (UTF-8)")
-    for start, what in _FOREIGN:
+    for start, what in _OTHER_FORMATS:
         if data.startswith(start):
             raise ValueError(f"{source} is {what}, not a table of answers; {_READABLE}")
 
@@ -470,14 +474,14 @@ def as_text(data: bytes, source: str) -> str:
 def as_utf8(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ...]]:
     """Return text in UTF-8 without a byte order mark, and findings, or say why the bytes are none."""
     refuse_foreign(data, source)
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _converted(data[len(mark) :], encoding, source), ()
+            return _decode_utf16(data[len(mark) :], encoding, source), ()
     _refuse_binary(data, source)
     try:
         data.decode("utf-8") if len(data) < 2**26 else _check_utf8(data)
     except UnicodeDecodeError:
-        return _western(data).encode("utf-8"), (note("encoding", source),)
+        return _decode_western(data).encode("utf-8"), (note("encoding", source),)
     return data, ()
 
 
@@ -490,7 +494,7 @@ def _check_utf8(data: bytes) -> None:
     decoder.decode(b"", final=True)
 
 
-def _converted(data: bytes, encoding: str, source: str) -> bytes:
+def _decode_utf16(data: bytes, encoding: str, source: str) -> bytes:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -516,13 +520,13 @@ def _refuse_binary(data: bytes, source: str) -> None:
         raise ValueError(f"{source} holds bytes that are no text; {_READABLE}")
 
 
-def _western(data: bytes) -> str:
+def _decode_western(data: bytes) -> str:
     try:
         return data.decode("cp1252")
     except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
         return data.decode("latin-1")
 
 
-def restored(column: Column) -> Column:
+def unescape_column(column: Column) -> Column:
     """Return a column with all its labels as they were."""
-    return merged(column.codes, [unescape_formula(value) for value in column.values])
+    return deduplicate(column.codes, [unescape_formula(value) for value in column.values])

@@ -43,12 +43,12 @@ from nearer.io.delimited import (
     without_preamble,
 )
 from nearer.io.messages import note
-from nearer.io.table import MOST_BAD_ROWS_KEPT, Column, Encoder, Loaded, RowSources, Table, cell, encode
+from nearer.io.table import MAX_BAD_ROWS, Column, Encoder, LoadedRows, RowSources, Table, cell, encode
 
-_BEGINNING = 2**17  # bytes that are looked at to see what a column that is not used holds
+PEEKED_BYTES = 2**17  # bytes that are looked at to see what a column that is not used holds
 
 
-class Opened(NamedTuple):
+class OpenedTable(NamedTuple):
     """A table, the labels that its integers stand for, and the kind that an npz file says it holds."""
 
     table: Table
@@ -56,15 +56,15 @@ class Opened(NamedTuple):
     kind: str | None = None
 
 
-def open_table(source: Any, kind: str | None = None) -> Opened:
+def open_table(source: Any, kind: str | None = None) -> OpenedTable:
     """Return the table in a file, a frame or a dict of columns; the ``kind`` names the columns of a matrix."""
     if not isinstance(source, str | PathLike):
-        return Opened(frame_table(source))
+        return OpenedTable(frame_table(source))
     path = Path(source)
     name = printable(path.name or str(path))
     data = read_bytes(path)
     if data[:4] == b"PAR1":
-        return Opened(parquet_table(data, name))
+        return OpenedTable(parquet_table(data, name))
     if is_npz(data):
         arrays = read_arrays(data, name)
         own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
@@ -72,31 +72,31 @@ def open_table(source: Any, kind: str | None = None) -> Opened:
         if not by_name:
             raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
         table = replace(frame_table(by_name, name), positional=is_matrix(arrays), indices=labels is None)
-        objects = None if labels is None else _distinct(labels)
+        objects = None if labels is None else _distinct_labels(labels)
         doubled = [note("doubled-names", name)] if labels is not None and objects is None else []
-        return Opened(table.with_findings(*doubled), objects, own)
+        return OpenedTable(table.with_findings(*doubled), objects, own)
     data, of_encoding = as_utf8(data, name)
     data, of_comments = without_preamble(data, name)
     data, findings = without_end(data), (*of_encoding, *of_comments)
     suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
     looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
     if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
-        return Opened(json_table(data, name).with_findings(*findings))
+        return OpenedTable(json_table(data, name).with_findings(*findings))
     table = delimited_table(data, name).with_findings(*findings)
-    if len(data) > _BEGINNING:
-        beginning = data[: data.rfind(b"\n", 0, _BEGINNING) + 1]
+    if len(data) > PEEKED_BYTES:
+        beginning = data[: data.rfind(b"\n", 0, PEEKED_BYTES) + 1]
         table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
-    return Opened(table)
+    return OpenedTable(table)
 
 
-def _distinct(labels: NDArray[Any]) -> list[Any] | None:
+def _distinct_labels(labels: NDArray[Any]) -> list[Any] | None:
     """Return labels as a list, or None if they cannot tell objects apart."""
     listed: list[Any] = labels.tolist()
     return listed if len(set(listed)) == len(listed) and labels.dtype.kind in "iuU" else None
 
 
-_BYTES_OF_A_CODE = 4
-_PEEKED = 1000  # rows that show what a column holds
+BYTES_PER_CODE = 4
+PEEKED_ROWS = 1000  # rows that show what a column holds
 
 
 def parquet_table(data: bytes, source: str) -> Table:
@@ -119,9 +119,9 @@ def parquet_table(data: bytes, source: str) -> Table:
     except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
         raise damaged(error) from error
     n_bytes = sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups))
-    refuse_growth(max(n_bytes, _BYTES_OF_A_CODE * n_rows), len(data), source)  # runs of one value take no bytes
+    refuse_growth(max(n_bytes, BYTES_PER_CODE * n_rows), len(data), source)  # runs of one value take no bytes
 
-    def load(wanted: Sequence[str], most: int | None = None) -> Loaded:
+    def load(wanted: Sequence[str], most: int | None = None) -> LoadedRows:
         encoders = {name: Encoder() for name in wanted}
         with progress_bar("read", n_rows, unit="row", unit_scale=True) as bar:
             try:
@@ -136,12 +136,12 @@ def parquet_table(data: bytes, source: str) -> Table:
         own = "nearer_kind" in names
         columns = {name: encoder.column(strip=not own) for name, encoder in encoders.items()}
         n_read = len(next(iter(columns.values())).codes)
-        return Loaded(columns, _numbered(source, n_read))
+        return LoadedRows(columns, _numbered_rows(source, n_read))
 
-    return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, _PEEKED))
+    return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, PEEKED_ROWS))
 
 
-def _numbered(source: str, n_rows: int) -> RowSources:
+def _numbered_rows(source: str, n_rows: int) -> RowSources:
     """Return where rows stand that are numbered from 1."""
     return RowSources(source, np.arange(1, n_rows + 1, dtype=np.int64))
 
@@ -171,13 +171,13 @@ def frame_table(frame: Any, source: str = "table") -> Table:
         raise ValueError(f"the columns have different lengths: {lengths}")
     n_rows = max(lengths.values())
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         encoded: dict[str, Column] = {name: encode(by_name[name]) for name in wanted}
-        return Loaded(encoded, _numbered(source, n_rows))
+        return LoadedRows(encoded, _numbered_rows(source, n_rows))
 
-    def peek(wanted: Sequence[str]) -> Loaded:
-        encoded = {name: encode(list(islice(by_name[name], _PEEKED))) for name in wanted}
-        return Loaded(encoded, _numbered(source, min(n_rows, _PEEKED)))
+    def peek(wanted: Sequence[str]) -> LoadedRows:
+        encoded = {name: encode(list(islice(by_name[name], PEEKED_ROWS))) for name in wanted}
+        return LoadedRows(encoded, _numbered_rows(source, min(n_rows, PEEKED_ROWS)))
 
     return Table(source, names, load, peek=peek)
 
@@ -212,7 +212,7 @@ def _columns_of_frame(frame: Any) -> dict[str, Any]:
 
 JSON_LINE = "json_line"  # the column of lines, where each may be a person's
 _SPACES = re.compile(r"\s*")
-_INSIDE = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
+_ROW_ARRAYS = ("trials", "data", "responses", "answers")  # where an array of objects hides in an object of its own
 
 
 def json_table(data: bytes, source: str) -> Table:
@@ -220,8 +220,8 @@ def json_table(data: bytes, source: str) -> Table:
     text = data.decode("utf-8", "replace")
     whole = _parsed(text)
     listed = _array_in(whole)
-    entries = list(enumerate(listed, 1)) if listed is not None else _of_lines(text)
-    records = [(number, _flat(entry)) for number, entry in entries if isinstance(entry, dict)]
+    entries = list(enumerate(listed, 1)) if listed is not None else _line_entries(text)
+    records = [(number, _flatten(entry)) for number, entry in entries if isinstance(entry, dict)]
     odd = [(number, entry) for number, entry in entries if not isinstance(entry, dict)]
     if not records:
         raise ValueError(
@@ -230,31 +230,31 @@ def json_table(data: bytes, source: str) -> Table:
         )
     bad_rows = [
         Finding("broken-json", "error", Source(source, number), {"line": entry.line})
-        if isinstance(entry, _Broken)
+        if isinstance(entry, _BrokenLine)
         else Finding("no-json", "error", Source(source, number))
-        for number, entry in odd[:MOST_BAD_ROWS_KEPT]
+        for number, entry in odd[:MAX_BAD_ROWS]
     ]
     names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         columns = {}
         for name in wanted:
             encoder = Encoder()
             encoder.add([_text(record.get(name)) for _, record in records])
             columns[name] = encoder.column(strip="nearer_kind" not in names)
         lines = np.fromiter((number for number, _ in records), np.int64, len(records))
-        return Loaded(columns, RowSources(source, lines), bad_rows, len(odd))
+        return LoadedRows(columns, RowSources(source, lines), bad_rows, len(odd))
 
     return Table(source, names, load)
 
 
-class _Broken(NamedTuple):
+class _BrokenLine(NamedTuple):
     """A line that is no JSON, in place of all its answers."""
 
     line: int
 
 
-def _of_lines(text: str) -> list[tuple[int, Any]]:
+def _line_entries(text: str) -> list[tuple[int, Any]]:
     """Return what lines hold, with the line; numbered throughout where one holds several answers."""
     entries: list[tuple[int, Any]] = []
     arrays: list[int] = []  # for each entry the line of its array, and its number if a line has several
@@ -265,7 +265,7 @@ def _of_lines(text: str) -> list[tuple[int, Any]]:
         for value in values:
             inside = _array_in(value)
             n_arrays += inside is not None
-            items = inside if inside is not None else [_Broken(number) if value is None else value]
+            items = inside if inside is not None else [_BrokenLine(number) if value is None else value]
             entries += [(number, item) for item in items]
             arrays += [n_arrays if several else number] * len(items)
     if n_arrays > 1:
@@ -274,7 +274,7 @@ def _of_lines(text: str) -> list[tuple[int, Any]]:
             for (number, item), array in zip(entries, arrays, strict=True)
         ]
     if len({number for number, _ in entries}) == len(entries):  # numbers of rows are those of lines
-        return [(number, None if isinstance(item, _Broken) else item) for number, item in entries]
+        return [(number, None if isinstance(item, _BrokenLine) else item) for number, item in entries]
     return [(at, item) for at, (_, item) in enumerate(entries, 1)]
 
 
@@ -308,7 +308,7 @@ def _array_in(value: Any) -> list[Any] | None:
 
 def _rows_in(value: Any) -> list[Any] | None:
     """Return the array of objects that hides in an object, with what the object says beside it."""
-    for name in _INSIDE if isinstance(value, dict) else ():
+    for name in _ROW_ARRAYS if isinstance(value, dict) else ():
         inside = value.get(name)
         if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):
             outer = {key: cell for key, cell in value.items() if not isinstance(cell, list | dict)}
@@ -316,7 +316,7 @@ def _rows_in(value: Any) -> list[Any] | None:
     return None
 
 
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
+def _flatten(record: dict[str, Any]) -> dict[str, Any]:
     inner = {
         f"{name}.{key}": each
         for name, value in record.items()
@@ -334,7 +334,7 @@ def _text(value: Any) -> Any:
 
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")
-_MOST_OBJECTS = 2**31  # indices are 32 bits wide in compiled loops
+MAX_OBJECTS = 2**31  # indices are 32 bits wide in compiled loops
 _ANSWERS = ("y", "responses", "response", "answers", "answer")
 
 
@@ -399,7 +399,7 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
         return {name: array for name, array in columns.items() if len(array) == longest}, None
     matrix = arrays[matrix_name]
     if matrix.dtype.kind not in "iuU":
-        matrix = _whole(matrix, f"{source}: {matrix_name!r}")
+        matrix = _as_integers(matrix, f"{source}: {matrix_name!r}")
     of_items = kind in ("odd-one-out", "most-central") and matrix.shape[1] > 2
     if not (matrix.shape[1] in (3, 4) or of_items) or len(matrix) == 0:
         raise ValueError(
@@ -413,28 +413,28 @@ def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -
     return columns, names if matrix.dtype.kind in "iu" else None
 
 
-def without_impossible(loaded: Loaded, objects: Iterable[str]) -> Loaded:
+def without_impossible(loaded: LoadedRows, objects: Iterable[str]) -> LoadedRows:
     """Return the rows whose objects can be indices, the others among the bad rows.
 
     Programs write -1, or the largest integer there is, where there is no object.
     """
-    where = {name: loaded.columns[name].mapped(_is_no_index, False, bool) for name in objects}
+    where = {name: loaded.columns[name].map_values(_is_no_index, False, bool) for name in objects}
     bad = np.any([np.zeros(len(loaded), bool), *where.values()], axis=0)
     if not bad.any():
         return loaded
     rows = []
-    for row in np.flatnonzero(bad)[:MOST_BAD_ROWS_KEPT].tolist():
+    for row in np.flatnonzero(bad)[:MAX_BAD_ROWS].tolist():
         name = next(name for name, mask in where.items() if mask[row])
-        numbers = {"column": name, "value": loaded.columns[name].value(row), "most": _MOST_OBJECTS - 1}
+        numbers = {"column": name, "value": loaded.columns[name].value(row), "most": MAX_OBJECTS - 1}
         rows.append(Finding("no-index", "error", loaded.sources.at(row), numbers))
     return replace(loaded.only(~bad), bad_rows=[*loaded.bad_rows, *rows], n_bad=loaded.n_bad + int(bad.sum()))
 
 
 def _is_no_index(value: Any) -> bool:
-    return isinstance(value, int) and not 0 <= value < _MOST_OBJECTS
+    return isinstance(value, int) and not 0 <= value < MAX_OBJECTS
 
 
-def _whole(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
+def _as_integers(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
     """Return floating-point indices as integers; beyond its digits a narrow type has rounded them."""
     if matrix.dtype.kind == "f":
         exact = min(2.0**31, 2.0 ** (np.finfo(matrix.dtype).nmant + 1))

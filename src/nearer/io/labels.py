@@ -31,12 +31,10 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.io.answers import Answers
-from nearer.io.columns import ANSWERS, LISTS, TWO, Found
-from nearer.io.table import Codes, Column, Loaded, RowErrors, merged
+from nearer.io.columns import ANSWERS, LISTS, SIDES, LayoutMatch
+from nearer.io.table import Codes, Column, LoadedRows, RowErrors, deduplicate
 
-LONGEST_LABEL = 2000
-
-
+MAX_LABEL_CHARACTERS = 2000
 _NO_INDEX, _TOO_LONG = -2, -3
 
 
@@ -52,11 +50,11 @@ class Objects:
         elif all(isinstance(value, int) for value in values) and all(_is_integer(text) for text in more) and values:
             self.labels = sorted(values | {int(text) for text in more})
         else:
-            self.labels = sorted(text for value in values | more if len(text := str(value)) <= LONGEST_LABEL)
+            self.labels = sorted(text for value in values | more if len(text := str(value)) <= MAX_LABEL_CHARACTERS)
             self.labels = list(dict.fromkeys(self.labels))
         self.position = {str(label): position for position, label in enumerate(self.labels)}
 
-    def _place(self, value: Any) -> int:
+    def _position(self, value: Any) -> int:
         if self.named:
             return value if isinstance(value, int) and 0 <= value < len(self.labels) else _NO_INDEX
         return self.position.get(str(value), _TOO_LONG)
@@ -66,7 +64,7 @@ class Objects:
 
         Rows without an object are added to the errors if they ``must`` have one.
         """
-        codes = np.asarray(column.mapped(self._place, -1, np.int32))
+        codes = np.asarray(column.map_values(self._position, -1, np.int32))
         if must:
             errors.add(codes == -1, "missing", what=what)
         if self.named:
@@ -74,7 +72,7 @@ class Objects:
             errors.add(
                 codes == _NO_INDEX, "unknown-index", lambda row: {"value": column.value(row), "n_objects": n_objects}
             )
-        errors.add(codes == _TOO_LONG, "long-label", what=what, most=LONGEST_LABEL)
+        errors.add(codes == _TOO_LONG, "long-label", what=what, most=MAX_LABEL_CHARACTERS)
         return codes
 
     def array(self, kept: NDArray[np.bool_] | None = None) -> NDArray[Any]:
@@ -97,7 +95,7 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
     return np.array([str(label) for label in labels], np.str_)
 
 
-def spread(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
+def take_labels(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
     """Return ``values[codes]`` as labels; long columns of long text share their strings."""
     labels = label_array(values)
     if labels.dtype.kind == "U" and labels.dtype.itemsize * len(codes) > 2**28:
@@ -106,8 +104,6 @@ def spread(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
 
 
 _SEPARATORS = (";", "|", ",")
-
-
 _MIN_ITEMS, _MAX_ITEMS = 3, 50  # items of a question
 
 
@@ -116,20 +112,20 @@ def split_column(column: Column) -> list[tuple[str, ...]]:
     texts = [str(value) for value in column.values]
     unquoted = [text for text in texts if not text.startswith("[")]
     separator = next((each for each in _SEPARATORS if any(each in text for text in unquoted)), None)
-    return [_json_list(text) or _cut(text, separator) for text in texts]
+    return [_json_list(text) or _split_text(text, separator) for text in texts]
 
 
-def readings(text: str) -> Iterator[tuple[str, ...]]:
+def possible_lists(text: str) -> Iterator[tuple[str, ...]]:
     """Return the ways to read a cell as a list, the likeliest first; a label may hold spaces."""
     listed = _json_list(text)
     if listed is not None:
         yield listed
     yield (text,)
     for separator in (*_SEPARATORS, None):
-        yield _cut(text, separator)
+        yield _split_text(text, separator)
 
 
-def _cut(text: str, separator: str | None) -> tuple[str, ...]:
+def _split_text(text: str, separator: str | None) -> tuple[str, ...]:
     parts = text.split() if separator is None else [part.strip() for part in text.split(separator)]
     return tuple(part for part in parts if part)
 
@@ -182,7 +178,9 @@ def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None
     """
     if len(columns) > _MAX_ITEMS:
         raise ValueError(f"{len(columns)} columns of items; a question may show {_MAX_ITEMS}")
-    objects, items = _in_columns(columns, errors, names) if len(columns) > 1 else _in_lists(columns[0], errors, names)
+    objects, items = (
+        _items_in_columns(columns, errors, names) if len(columns) > 1 else _items_in_lists(columns[0], errors, names)
+    )
     errors.add((items >= 0).sum(axis=1) < _MIN_ITEMS, "few-objects")
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
@@ -190,12 +188,12 @@ def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None
     return objects, items
 
 
-def _in_columns(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
+def _items_in_columns(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
     objects = Objects(columns, names=names)
     return objects, np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
 
 
-def _in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
+def _items_in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
     list_of, lists = read_lists([column])
     objects = Objects([], (item for each in lists for item in each), names)
     longest = np.array([len(each) for each in lists])
@@ -206,22 +204,18 @@ def _in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tup
         codes = positions(each[:_MAX_ITEMS], objects)
         unknown[at] = -1 in codes
         table[at, : len(codes)] = codes
-    errors.add(unknown[list_of], "unknown-item", most=LONGEST_LABEL)
+    errors.add(unknown[list_of], "unknown-item", most=MAX_LABEL_CHARACTERS)
     return objects, np.asarray(table[list_of])
 
 
-_ENDINGS = (
+_FILE_ENDINGS = (
     "png jpg jpeg gif webp svg bmp tif tiff avif heic wav mp3 ogg oga opus m4a aac flac aif aiff mp4 m4v webm mov avi "
     "mkv obj glb gltf stl ply html htm txt"
 )
 
 
-_ENDING = re.compile(rf"\.({'|'.join(_ENDINGS.split())})$", re.IGNORECASE)
-
-
+_ENDING = re.compile(rf"\.({'|'.join(_FILE_ENDINGS.split())})$", re.IGNORECASE)
 _SLASH = re.compile(r"[/\\]+")
-
-
 Parts: TypeAlias = tuple[str, ...]
 
 
@@ -267,7 +261,7 @@ def _parts(label: str) -> Parts:
     return tuple(_SLASH.split(_ENDING.sub("", label)))
 
 
-def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
+def match_labels(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
     """Return comparisons with labels as text or as integers, whichever ``objects`` are.
 
     Where labels are short names of ``paths``, those of objects that are not among ``objects`` become the names that end
@@ -295,27 +289,25 @@ def matched(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | N
     return replace(comparisons, objects=np.array([integers[label] for label in mine]))
 
 
-_SOURCE = re.compile(r"<(?:img|audio|video|source|embed)\b[^>]*?\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
-
-
+_MEDIA_SOURCE = re.compile(r"<(?:img|audio|video|source|embed)\b[^>]*?\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
 
-def address(text: str) -> str | None:
+def media_address(text: str) -> str | None:
     """Return the address of the one picture, sound or film that HTML without words shows."""
     if not text.startswith("<"):
         return None
-    found = set(_SOURCE.findall(text))
+    found = set(_MEDIA_SOURCE.findall(text))
     return found.pop() if len(found) == 1 and not _TAG.sub("", text).strip() else None
 
 
-def with_addresses(loaded: Loaded, found: Found) -> Loaded:
+def with_addresses(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return a table in which a picture is the object that its address names in another column."""
-    roles = [role for role in (*found.layout.roles, *TWO) if role in found.roles and role not in ANSWERS]
+    roles = [role for role in (*found.layout.roles, *SIDES) if role in found.roles and role not in ANSWERS]
     listed = {name for role in roles if role in LISTS and len(found.roles[role]) == 1 for name in found.roles[role]}
     single = found.columns_of(roles) - listed
     addresses = {
-        name: {str(value): where for value in loaded.columns[name].values if (where := address(str(value)))}
+        name: {str(value): where for value in loaded.columns[name].values if (where := media_address(str(value)))}
         for name in single
     }
     if not any(addresses.values()):
@@ -325,40 +317,40 @@ def with_addresses(loaded: Loaded, found: Found) -> Loaded:
     if not any(where in named for shown in addresses.values() for where in shown.values()):
         return loaded
     renamed = {
-        name: merged(loaded.columns[name].codes, [shown.get(str(each), each) for each in loaded.columns[name].values])
+        name: deduplicate(
+            loaded.columns[name].codes, [shown.get(str(each), each) for each in loaded.columns[name].values]
+        )
         for name, shown in addresses.items()
         if shown
     }
     return replace(loaded, columns=loaded.columns | renamed)
 
 
-def called_by_address(answers: Answers) -> Answers:
+def label_by_address(answers: Answers) -> Answers:
     """Return answers in which pictures are called by their addresses, if all objects are pictures, each another."""
-    labels = [address(str(label)) for label in answers.comparisons.objects]
+    labels = [media_address(str(label)) for label in answers.comparisons.objects]
     if None in labels or len(set(labels)) < len(labels):
         return answers
     return replace(answers, comparisons=replace(answers.comparisons, objects=np.array(labels)))
 
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_WHOLE_NUMBER = re.compile(r"(?<![\w.])([+-]?\d+)\.0+(?![\w.])")
 
 
-_WHOLE = re.compile(r"(?<![\w.])([+-]?\d+)\.0+(?![\w.])")
-
-
-def with_whole_numbers(loaded: Loaded, found: Found) -> Loaded:
+def with_whole_numbers(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return a table in which 13.0 is the object 13, if all objects are numbers."""
-    objects = found.columns_of([role for role in (*found.layout.roles, *TWO) if role not in ANSWERS])
+    objects = found.columns_of([role for role in (*found.layout.roles, *SIDES) if role not in ANSWERS])
     answers = found.columns_of([role for role in found.layout.roles if role in ANSWERS])
     lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
     columns = {name: loaded.columns[name] for name in objects | answers}
-    if not any(_WHOLE.search(str(value)) for column in columns.values() for value in column.values):
+    if not any(_WHOLE_NUMBER.search(str(value)) for column in columns.values() for value in column.values):
         return loaded
     labels = {label for name in objects for label in _labels(columns[name], name in lists)}
     if not all(_NUMBER.fullmatch(label) for label in labels):
         return loaded
     whole = {
-        name: merged(column.codes, [_WHOLE.sub(r"\1", str(value)) for value in column.values])
+        name: deduplicate(column.codes, [_WHOLE_NUMBER.sub(r"\1", str(value)) for value in column.values])
         for name, column in columns.items()
     }
     return replace(loaded, columns=loaded.columns | whole)

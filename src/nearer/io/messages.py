@@ -1,6 +1,6 @@
 """What reading says, as text: the one place where findings become sentences.
 
-Reading makes records, `nearer._common.findings.Finding`: notes about a file, and errors of rows. `TEXTS` has the
+Reading makes records, `nearer._common.findings.Finding`: notes about a file, and errors of rows. `_TEXTS` has the
 sentence of every code, as a function of what the finding holds; `sentence` puts before it where it was found. Advice is
 given as it is typed on the command line and as it is written in Python.
 """
@@ -21,8 +21,8 @@ from nearer._common.formatting import intcomma, pluralize, quote_all
 _FLAGS = ("skip_bad", "separate_labels")  # settings that are said or not
 _MAX_LISTED = 5  # files, people and columns in a sentence
 _MAX_OBJECTS, _MAX_STRAY = 8, 6  # objects shown, and objects of stray rows
-_COMPARED_CHARACTERS = 100  # of labels that may be misspelt
-_ALIKE = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
+MAX_COMPARED_CHARACTERS = 100  # of labels that may be misspelt
+MIN_SIMILARITY = 0.7  # difflib's ratio of two spellings of a word: one letter of four is wrong, or two of seven
 _MAX_NAMES = 30  # of columns
 _MAX_OBJECTS_OF_A_ROW = 4
 
@@ -45,7 +45,7 @@ def statement(finding: Finding) -> str:
     """Return a finding as text, without where it was found."""
     concerned = {"concerned": finding.concerned} if finding.concerned else {}
     numbers = {name: value for name, value in finding.numbers.items() if name != "files"}  # that say the same
-    return TEXTS[finding.code](**numbers, **concerned)
+    return _TEXTS[finding.code](**numbers, **concerned)
 
 
 def place(source: Source, whole: str) -> str:
@@ -85,13 +85,13 @@ class Proposal:
         return f"{' '.join(typed)} ({', '.join(python)}){f': {self.words}' if self.words else ''}"
 
 
-def tries(proposals: Sequence[Proposal]) -> str:
+def format_proposals(proposals: Sequence[Proposal]) -> str:
     """Return proposals as the last lines of a message."""
     ways = "\n or: ".join(map(str, proposals))
     return f"\nTry: {ways}" if proposals else ""
 
 
-def without(role: str) -> str:
+def without_column(role: str) -> str:
     """Return how to do without a column."""
     return f"--columns {role}= (columns={{{role!r}: None}})"
 
@@ -117,7 +117,7 @@ def one_of(setting: str, values: Iterable[str]) -> str:
     return " or ".join(f"--{setting.replace('_', '-')} {value} ({setting}={value!r})" for value in values)
 
 
-_KEPT = {
+_COMPLEMENTS = {
     "==": "is not", "!=": "is",
     "<=": "is not at most", ">=": "is not at least", "<": "is not below", ">": "is not above",
 }  # fmt: skip
@@ -129,7 +129,7 @@ def left_out_where(column: str, sign: str, values: Sequence[str]) -> str:
         return f"{column} marks a catch question"
     said = " or ".join(repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED])
     more = f" or {len(values) - _MAX_LISTED} others" if len(values) > _MAX_LISTED else ""
-    return f"{column} {_KEPT[sign]} {said}{more}"
+    return f"{column} {_COMPLEMENTS[sign]} {said}{more}"
 
 
 def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, whole: str) -> str:
@@ -143,7 +143,9 @@ def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, who
     return f"{', '.join(lines)}{more}"
 
 
-ASKED = f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
+ASKED_ADVICE = (
+    f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
+)
 
 
 def _names(files: Sequence[str]) -> str:
@@ -154,7 +156,7 @@ def _was(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _passed_files(names: Sequence[str], endings: Sequence[str]) -> str:
+def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
     """Return the names of a few files; of many, those that could be answers and how many others there are."""
     n = len(names)
     what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} passed over"
@@ -202,7 +204,7 @@ def _not_numbers(column: str, n_values: int) -> str:
     return f"column {column!r} holds {what}; rows with them are left out"
 
 
-def prompt_reason(reason: str, text: str = "") -> str:
+def describe_prompt(reason: str, text: str = "") -> str:
     """Return why a column was taken for what people were asked."""
     return {
         "same-list": "holds the same list in every row",
@@ -253,15 +255,15 @@ def _unknown_answer(answer: Any, shown: Sequence[str]) -> str:
     short = [shortened(label) for label in shown[:_MAX_OBJECTS]]
     more = f" and {len(shown) - _MAX_OBJECTS} more" if len(shown) > _MAX_OBJECTS else f" and {short.pop()}"
     said += f"; shown were {', '.join(short)}{more}"
-    text = str(answer)[:_COMPARED_CHARACTERS]
-    words = [each for each in shown if len(each) <= _COMPARED_CHARACTERS and not (each.isdigit() or text.isdigit())]
-    alike = get_close_matches(text, words, n=1, cutoff=_ALIKE)
+    text = str(answer)[:MAX_COMPARED_CHARACTERS]
+    words = [each for each in shown if len(each) <= MAX_COMPARED_CHARACTERS and not (each.isdigit() or text.isdigit())]
+    alike = get_close_matches(text, words, n=1, cutoff=MIN_SIMILARITY)
     return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
 
 
-TEXTS: dict[str, Callable[..., str]] = {
+_TEXTS: dict[str, Callable[..., str]] = {
     # of files
-    "passed-files": _passed_files,
+    "passed-files": _skipped_files,
     "files-without-rows": lambda names: (
         f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {_names(names)}"
     ),
@@ -285,14 +287,14 @@ TEXTS: dict[str, Callable[..., str]] = {
     ),
     # of columns
     "prompt": lambda column, reason, text: (
-        f"column {column!r} {prompt_reason(reason, text)} and was not read as objects"
+        f"column {column!r} {describe_prompt(reason, text)} and was not read as objects"
     ),
     "empty-answer": lambda column: f"column {column!r} is empty and was not used",
     "other-labels": lambda column, anchor: (
         f"column {column!r} has none of the labels of the options, so that {anchor!r} was read as the anchor"
     ),
     "unmatched-anchor": lambda column: (
-        f"column {column!r} was read as the anchor, and none of its values is ever an option. {ASKED}"
+        f"column {column!r} was read as the anchor, and none of its values is ever an option. {ASKED_ADVICE}"
     ),
     "answer-not-used": lambda column: f"column {column!r} was not used; near and far say what was answered",
     "no-numbers": lambda what: f"the column of the {what} holds no numbers and was not used",
@@ -319,11 +321,11 @@ TEXTS: dict[str, Callable[..., str]] = {
     "scattered-trials": lambda: (
         "rows of the same trial are not next to each other; each trial counts as one act of judgment. If trials are "
         "only numbered within a person or a block, name that column as annotator or leave the trials out: "
-        f"{without('trial')}"
+        f"{without_column('trial')}"
     ),
     "grouped-rows": lambda n_rows, n_trials: (
         f"the rows of a trial count as one answer: {intcomma(n_rows)} rows are {pluralize(n_trials, 'trial')}. If each "
-        f"row is an answer of its own, say {without('trial')}"
+        f"row is an answer of its own, say {without_column('trial')}"
     ),
     "no-catch": lambda column: f"no row is a catch question by column {column!r}",
     "catch-majority": lambda column: (
@@ -339,7 +341,9 @@ TEXTS: dict[str, Callable[..., str]] = {
     ),
     "no-index": lambda column, value, most: f"the {column} {shortened(value)} is no index of an object, 0 to {most:,}",
     "missing": lambda what: f"there is no {what}",
-    "missing-label": lambda what: f"there is no {what}; fill it in, or say {without(what)} to do without the column",
+    "missing-label": lambda what: (
+        f"there is no {what}; fill it in, or say {without_column(what)} to do without the column"
+    ),
     "no-number": lambda what, value: f"the {what} {shortened(value)} is no number",
     "negative": lambda what: f"the {what} is negative",
     "disproportionate": lambda what, value, middle: (

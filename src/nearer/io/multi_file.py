@@ -22,7 +22,7 @@ from __future__ import annotations
 import glob
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from os.path import commonpath
@@ -36,31 +36,20 @@ from nearer._common.findings import Finding, Source
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
 from nearer.data.labels import normalize_name
-from nearer.io.columns import EXTRAS, SYNONYMS, Found, by_plain, find_columns
+from nearer.io.columns import EXTRAS, SYNONYMS, LayoutMatch, by_plain, find_columns
 from nearer.io.delimited import NoRows
-from nearer.io.formats import Opened, open_table
+from nearer.io.formats import OpenedTable, open_table
 from nearer.io.messages import listing, note
-from nearer.io.presets import detected, reading_of, without_headers
-from nearer.io.selecting import Rule, keeps_person, rows_kept
-from nearer.io.table import Column, Loaded, RowSources, Table
+from nearer.io.presets import ReadOptions, detect_program, drop_header_rows, hints_of
+from nearer.io.selecting import Rule, keeps_any_row, keeps_person
+from nearer.io.table import Column, LoadedRows, RowSources, Table
 
 PERSON = "person"  # the column that says which file a row is from
 _MAX_REASONS = 5  # in an error
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the caller says about all files."""
-
-    kind: str | None
-    columns: Mapping[str, Any] | None
-    preset: str | None
-    skip_bad: bool
-    rules: tuple[Rule, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Part:
+class _FilePart:
     """One of the files: its table, and the names that its columns get."""
 
     name: str
@@ -72,21 +61,21 @@ class _Part:
     def names(self) -> list[str]:
         return [self.renamed.get(name, name) for name in self.table.names]
 
-    def load(self, wanted: Sequence[str], ragged: bool = False) -> Loaded:
+    def load(self, wanted: Sequence[str], ragged: bool = False) -> LoadedRows:
         """Return the columns that are there, by their new names; of ``ragged`` rows, or of all others."""
         own = dict(zip(reversed(self.names), reversed(self.table.names), strict=True))
         there = [name for name in wanted if name in own]
         # At least one: where a program has written further lines of headers, any column tells.
         read = self.table.ragged if ragged else self.table.load
         if read is None:
-            return Loaded({}, RowSources(self.name, np.zeros(0, np.int64)))
+            return LoadedRows({}, RowSources(self.name, np.zeros(0, np.int64)))
         loaded = read(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
         if self.table.delimited and not ragged:
-            loaded = without_headers(loaded)
+            loaded = drop_header_rows(loaded)
         return replace(loaded, columns={name: loaded.columns[own[name]] for name in there})
 
 
-def kept_apart(column: Column, sources: RowSources) -> Column:
+def namespace_by_file(column: Column, sources: RowSources) -> Column:
     """Return a column of trials, or of other numbers, that mean something within a file alone."""
     if len(sources) == 0 or sources.file_of is None or sources.file_of[-1] == 0:
         return column
@@ -97,48 +86,48 @@ def kept_apart(column: Column, sources: RowSources) -> Column:
     return Column(np.where(column.codes < 0, -1, new).astype(np.int32), list(range(len(distinct))))
 
 
-def join_files(files: FileList, asked: Asked) -> Opened:
+def join_files(files: FileList, options: ReadOptions, rules: tuple[Rule, ...]) -> OpenedTable:
     """Return two files or more as one table."""
     people = dict(zip(files.names, files.people, strict=True))
-    opened, unread, findings = _opened(files, asked)
+    opened, unread, findings = _opened(files, options)
     out = {
         name
         for name, each in opened.items()
-        if asked.rules and not rows_kept(asked.rules, each.table, asked.columns, people[name])
+        if rules and not keeps_any_row(rules, each.table, options.columns, people[name])
     }
     counting = [each for name, each in opened.items() if name not in out] or [*opened.values()]
-    usual = _usual([each.table.names for each in counting], asked)
+    usual = _usual_layout([each.table.names for each in counting], options)
     parts, first = [], counting[0]
     for name, each in opened.items():
-        renamed, misfit = _fitted(each.table, usual, asked)
+        renamed, misfit = _rename_columns(each.table, usual, options)
         if (each.names, each.kind) != (first.names, first.kind):
             misfit = "numbers its objects otherwise, or asks otherwise, than the first file; join the arrays first"
         if misfit:
             unread[name] = f"{name} {misfit}"
         else:
-            parts.append(_Part(name, people[name], each.table, renamed))
-    out |= {name for name in unread if name not in opened and not keeps_person(asked.rules, people[name])}
+            parts.append(_FilePart(name, people[name], each.table, renamed))
+    out |= {name for name in unread if name not in opened and not keeps_person(rules, people[name])}
     if left_out := [name for name in unread if name in out]:
         findings.append(note("filtered-files", files.source, names=left_out))
     if reasons := [why for name, why in unread.items() if name not in out]:
-        if not asked.skip_bad:
-            raise ValueError(_do_not_go_together(reasons, files.source))
+        if not options.skip_bad:
+            raise ValueError(_mismatch_message(reasons, files.source))
         findings.append(note("unread-files", files.source, reasons=reasons))
     if not parts:
         raise ValueError(f"{files.source}: none can be read")
-    table = _table(parts, files.source, _person_column(parts, usual, asked))
-    return Opened(replace(table, findings=(*findings, *table.findings)), first.names, first.kind)
+    table = _table(parts, files.source, _person_column(parts, usual, options))
+    return OpenedTable(replace(table, findings=(*findings, *table.findings)), first.names, first.kind)
 
 
-def _opened(files: FileList, asked: Asked) -> tuple[dict[str, Opened], dict[str, str], list[Finding]]:
+def _opened(files: FileList, options: ReadOptions) -> tuple[dict[str, OpenedTable], dict[str, str], list[Finding]]:
     """Return the tables of files by their names, why others have none, and findings."""
-    found: dict[str, Opened] = {}
+    found: dict[str, OpenedTable] = {}
     unread, without_rows = dict[str, str](), []
     same: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
     bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
         try:
-            opened = open_table(path, asked.kind)
+            opened = open_table(path, options.kind)
         except NoRows:
             without_rows.append(name)
             continue
@@ -158,7 +147,7 @@ def _opened(files: FileList, asked: Asked) -> tuple[dict[str, Opened], dict[str,
     return found, unread, findings
 
 
-def _do_not_go_together(reasons: list[str], source: str) -> str:
+def _mismatch_message(reasons: list[str], source: str) -> str:
     """Return an error about files that do not go with the others."""
     them = "it" if len(reasons) == 1 else "them"
     more = f"; {len(reasons) - _MAX_REASONS} more do not either" if len(reasons) > _MAX_REASONS else ""
@@ -169,25 +158,27 @@ def _do_not_go_together(reasons: list[str], source: str) -> str:
     )
 
 
-def _layout(names: Sequence[str], source: str, asked: Asked) -> Found:
+def _find_layout(names: Sequence[str], source: str, options: ReadOptions) -> LayoutMatch:
     """Return which columns of a file are what; ValueError if they make no question, or several."""
-    preset = asked.preset or detected(names)
-    reading = reading_of(preset, names, asked.kind, asked.columns, None, source)
-    return find_columns(names, reading.kind, reading.columns, source, reading.suggested)
+    preset = options.preset or detect_program(names)
+    hints = hints_of(preset, names, options.kind, options.columns, None, source)
+    return find_columns(names, hints.kind, hints.columns, source, hints.suggested)
 
 
-def _usual(names: list[tuple[str, ...]], asked: Asked) -> tuple[tuple[str, ...], Found | None]:
+def _usual_layout(names: list[tuple[str, ...]], options: ReadOptions) -> tuple[tuple[str, ...], LayoutMatch | None]:
     """Return the names that most files have, and which are what; None where one file alone cannot tell."""
     spelled = [frozenset(map(normalize_name, each)) for each in names]
     most, _ = Counter(spelled).most_common(1)[0]
     usual = names[spelled.index(most)]
     try:
-        return usual, _layout(usual, "", asked)
+        return usual, _find_layout(usual, "", options)
     except ValueError:  # reading the whole says what is wrong with it
         return usual, None
 
 
-def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: Asked) -> tuple[dict[str, str], str]:
+def _rename_columns(
+    table: Table, usual: tuple[tuple[str, ...], LayoutMatch | None], options: ReadOptions
+) -> tuple[dict[str, str], str]:
     """Return the usual names of the columns of a file, and why it does not go with the others."""
     names, found = usual
     spelled = {normalize_name(name): name for name in reversed(names)}
@@ -196,7 +187,7 @@ def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: As
         return (renamed if len(set(renamed.values())) == len(table.names) else {}), ""
     kind = found.layout.kind
     try:
-        own = _layout(table.names, table.source, asked)
+        own = _find_layout(table.names, table.source, options)
     except ValueError:
         return {}, f"has columns that make no question of kind {kind}: {listing(table.names)}"
     if twice := [name for name in own.names if table.names.count(name) > 1]:
@@ -212,10 +203,12 @@ def _fitted(table: Table, usual: tuple[tuple[str, ...], Found | None], asked: As
     return renamed, ""
 
 
-def _person_column(parts: list[_Part], usual: tuple[tuple[str, ...], Found | None], asked: Asked) -> str | None:
+def _person_column(
+    parts: list[_FilePart], usual: tuple[tuple[str, ...], LayoutMatch | None], options: ReadOptions
+) -> str | None:
     """Return the column that says who answered, or is to say so; None if the caller wants none."""
-    if "annotator" in (asked.columns or {}):
-        said = (asked.columns or {})["annotator"]
+    if "annotator" in (options.columns or {}):
+        said = (options.columns or {})["annotator"]
         return said if any(said in part.names for part in parts) else None
     if usual[1] is not None and "annotator" in usual[1].roles:
         return usual[1].roles["annotator"][0]
@@ -223,14 +216,14 @@ def _person_column(parts: list[_Part], usual: tuple[tuple[str, ...], Found | Non
     return next((spelled[name] for name in SYNONYMS["annotator"] if name in spelled), PERSON)
 
 
-def _table(parts: list[_Part], source: str, person: str | None) -> Table:
+def _table(parts: list[_FilePart], source: str, person: str | None) -> Table:
     names = list(dict.fromkeys(name for part in parts for name in part.names))
     findings = _missing_columns(parts, names, source, person)
     files = tuple(part.name for part in parts)
     if person is not None and person not in names:
         names.append(person)
 
-    def load(wanted: Sequence[str], ragged: bool = False) -> Loaded:
+    def load(wanted: Sequence[str], ragged: bool = False) -> LoadedRows:
         loaded = [part.load(wanted, ragged) for part in parts]
         columns = {name: _column(name, parts, loaded, name == person) for name in wanted}
         bad = [
@@ -240,7 +233,7 @@ def _table(parts: list[_Part], source: str, person: str | None) -> Table:
         ]
         file_of = np.repeat(np.arange(len(parts)), [len(each) for each in loaded])
         sources = RowSources(source, np.concatenate([each.sources.lines for each in loaded]), files, file_of)
-        return Loaded(columns, sources, bad, sum(each.n_bad for each in loaded))
+        return LoadedRows(columns, sources, bad, sum(each.n_bad for each in loaded))
 
     repeated = [name for part in parts for name in part.names if part.names.count(name) > 1]
     return Table(
@@ -255,7 +248,7 @@ def _table(parts: list[_Part], source: str, person: str | None) -> Table:
     )
 
 
-def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool) -> Column:
+def _column(name: str, parts: list[_FilePart], loaded: list[LoadedRows], is_person: bool) -> Column:
     """Return a column over all files: empty where a file has none, or its name if it is who answered."""
     pieces = []
     for part, each in zip(parts, loaded, strict=True):
@@ -271,7 +264,7 @@ def _column(name: str, parts: list[_Part], loaded: list[Loaded], is_person: bool
     return Column(np.concatenate(codes), list(index))
 
 
-def _missing_columns(parts: list[_Part], names: list[str], source: str, person: str | None) -> list[Finding]:
+def _missing_columns(parts: list[_FilePart], names: list[str], source: str, person: str | None) -> list[Finding]:
     """Return findings on who answered, where files say it, and on columns that some files lack."""
     findings = []
     anonymous = [part.person for part in parts if person is not None and person not in part.names]
@@ -286,9 +279,9 @@ def _missing_columns(parts: list[_Part], names: list[str], source: str, person: 
 
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
-_BESIDE = ("readme", "license", "licence", "codebook", "changelog", "notes")
-_SAY_NOTHING = ("data", "raw", "csv", "answers", "files", "results")
-_RESULTS = "results.json"  # of a map
+_DOCUMENT_STEMS = ("readme", "license", "licence", "codebook", "changelog", "notes")
+_GENERIC_FOLDERS = ("data", "raw", "csv", "answers", "files", "results")
+_RESULTS_FILE = "results.json"  # of a map
 
 
 @dataclass(frozen=True)
@@ -340,40 +333,40 @@ def file_list(source: Any) -> FileList:
     paths: dict[Path, Path] = {}
     passed: list[Path] = []
     for each in said:
-        found = _below(each)
+        found = _files_below(each)
         if found is None:
             paths.setdefault(each.absolute(), each)
             continue
         answers = [path for path in found if _is_table(path)]
         passed += [path for path in found if not _is_table(path)]
         if not answers:
-            raise ValueError(_nothing(each, found))
+            raise ValueError(_no_files_message(each, found))
         paths |= {path.absolute(): path for path in answers if path.absolute() not in paths}
-    return _named(tuple(paths.values()), said, passed)
+    return _list_of_files(tuple(paths.values()), said, passed)
 
 
-def _named(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> FileList:
+def _list_of_files(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> FileList:
     parents = {path.absolute().parent for path in paths}
     folder = next(iter(parents)).name if len(parents) == 1 else ""
     if len(paths) == 1:
         source, title = printable(paths[0].name or str(paths[0])), printable(paths[0].stem)
     else:
         source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
-        title = _titled(next(iter(parents))) if folder else _stem(said[0])
+        title = _folder_title(next(iter(parents))) if folder else _stem(said[0])
     names = [printable(path.name) for path in passed]
     findings = (note("passed-files", source, names=names, endings=_ENDINGS),) if passed else ()
     return FileList(paths, source, title, findings)
 
 
-def _titled(folder: Path) -> str:
+def _folder_title(folder: Path) -> str:
     """Return what the answers of a folder are called: "data" says nothing, the folder around it more."""
-    return printable((folder.parent.name if folder.name.lower() in _SAY_NOTHING else "") or folder.name)
+    return printable((folder.parent.name if folder.name.lower() in _GENERIC_FOLDERS else "") or folder.name)
 
 
-def _below(path: Path) -> list[Path] | None:
+def _files_below(path: Path) -> list[Path] | None:
     """Return the files of a folder or of a pattern, in order; None for anything else, which is a file."""
     if path.is_dir():
-        if (path / _RESULTS).is_file():
+        if (path / _RESULTS_FILE).is_file():
             raise ValueError(f"{path} holds a map, not answers; name the file, or the folder, of the answers")
         return sorted(each for each in path.iterdir() if not each.is_dir())
     if not path.exists() and glob.has_magic(str(path)):
@@ -383,7 +376,7 @@ def _below(path: Path) -> list[Path] | None:
 
 def _is_table(path: Path) -> bool:
     name = path.name.lower().removesuffix(".gz")
-    if name.startswith((".", "~$")) or not name.endswith(_ENDINGS) or name.partition(".")[0] in _BESIDE:
+    if name.startswith((".", "~$")) or not name.endswith(_ENDINGS) or name.partition(".")[0] in _DOCUMENT_STEMS:
         return False
     if not path.is_file():  # a pipe, a device, or a link to a file that is gone
         return False
@@ -391,7 +384,7 @@ def _is_table(path: Path) -> bool:
         return bool(file.read(2**16).strip(b" \t\r\n\xef\xbb\xbf"))
 
 
-def _nothing(path: Path, found: Iterable[Path]) -> str:
+def _no_files_message(path: Path, found: Iterable[Path]) -> str:
     """Return why there is nothing to read."""
     if not path.is_dir():
         return f"no file of answers is named like {path}; check the pattern and the folder"

@@ -40,57 +40,58 @@ from numpy.typing import NDArray
 from nearer._common.findings import Finding
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
-from nearer.io.choice_coding import Coding, spelled
+from nearer.io.choice_coding import Coding, normalize_code
 from nearer.io.columns import SYNONYMS, by_plain
 from nearer.io.messages import listing, note
-from nearer.io.table import Column, Loaded, Table, merged
+from nearer.io.table import Column, LoadedRows, Table, deduplicate
 
 _IMPORT_ID = '{"ImportId"'
 
 
-def without_rows(loaded: Loaded, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> Loaded:
+def drop_rows(loaded: LoadedRows, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> LoadedRows:
     """Return the other rows, with a finding that says why."""
     if not rows.any():
         return loaded
     return loaded.only(~rows, note("rows", loaded.sources.whole, objects, n_rows=int(rows.sum()), why=why))
 
 
-def without_headers(loaded: Loaded) -> Loaded:
+def drop_header_rows(loaded: LoadedRows) -> LoadedRows:
     """Return the rows without the second and the third line of headers that Qualtrics writes."""
     headers = np.zeros(len(loaded), bool)
     for column in loaded.columns.values():
         if any(str(value).startswith(_IMPORT_ID) for value in column.values):
-            marked = column.mapped(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
+            marked = column.map_values(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
             headers[: int(marked[:2].nonzero()[0].max(initial=-1)) + 1] = True
-    return without_rows(loaded, headers, "header")
+    return drop_rows(loaded, headers, "header")
 
 
 PRESETS = ("salmon", "jspsych", "cblearn")
-
-
 _RESPONSES = ("response", "button_pressed", "key_press")
-
-
 _GORILLA = {"Participant Private ID", "Trial Number", "Response"}
-
-
 _LAB_JS = {"sender", "sender_type", "sender_id"}
-
-
 _SALMON = {"anchor": "head", "near": "winner", "far": "loser"}
-
-
 _ENDINGS = ("_filename", "_html", "_object")
-
-
 _ROLES = tuple(_SALMON.values())
-
-
 _SHOWN = (*_ROLES, "left", "right")
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
+    """What the caller of `nearer.io.read_answers` says."""
+
+    kind: str | None
+    columns: Mapping[str, Any] | None
+    preset: str | None
+    skip_bad: bool
+    split: bool
+    weight_by_confidence: bool
+    first_is: Any
+    separate_labels: bool
+    repeats_allowed: bool = False  # whether an object may be in a row twice, as in catch questions
+
+
+@dataclass(frozen=True)
+class TableHints:
     """What a caller and a preset say about a table."""
 
     columns: dict[str, Any] = field(default_factory=dict)  # roles and their columns
@@ -103,7 +104,7 @@ class Reading:
     trusted: bool = False  # whether the columns are known to hold objects
 
 
-def detected(names: Sequence[str]) -> str | None:
+def detect_program(names: Sequence[str]) -> str | None:
     """Return the program that the columns are unmistakably those of."""
     present = set(names)
     if present >= set(_SALMON.values()) and ("puid" in present or any("head" + end in present for end in _ENDINGS)):
@@ -117,29 +118,29 @@ def detected(names: Sequence[str]) -> str | None:
     return "labjs" if present >= _LAB_JS else None
 
 
-def reading_of(
+def hints_of(
     preset: str | None,
     names: Sequence[str],
     kind: str | None,
     columns: Mapping[str, Any] | None,
     first_is: Any,
     source: str,
-) -> Reading:
+) -> TableHints:
     """Return how to read a table; what the caller said goes before what the preset says."""
     given = dict(columns or {})
     said = Coding(first=None if first_is is None else str(first_is))
     if preset == "salmon":
-        return Reading({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
+        return TableHints({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
         coding = Coding(from_zero=True) if first_is is None else said  # unless keys were pressed: see `counted_from`
-        return Reading({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
+        return TableHints({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
     if preset == "cblearn":
-        return Reading(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
+        return TableHints(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
     if preset == "gorilla":
         response = {"answer": "Response", "chosen": "Response"}  # a column ANSWER holds what would be right
-        return Reading(given, response, kind, said, ("Reaction Time",), pass_over=True, answered_only=True)
-    return Reading(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
+        return TableHints(given, response, kind, said, ("Reaction Time",), pass_over=True, answered_only=True)
+    return TableHints(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
 
 
 def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[str, Any]:
@@ -158,40 +159,42 @@ def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[st
 
 
 def _jspsych(names: Sequence[str]) -> dict[str, str]:
-    spelled = by_plain(names)
+    normalize_code = by_plain(names)
     found = {"seconds": "seconds" if "seconds" in names else "rt"} if "rt" in names else {}
     response = next((name for name in _RESPONSES if name in names), None)
     if response:
         found |= {"answer": response, "chosen": response}
-    beside = "choices" in names or {"left", "right"} <= set(spelled)
-    if beside and not set(spelled) & set(SYNONYMS["anchor"]) and "stimulus" in names:
+    beside = "choices" in names or {"left", "right"} <= set(normalize_code)
+    if beside and not set(normalize_code) & set(SYNONYMS["anchor"]) and "stimulus" in names:
         found["anchor"] = "stimulus"
     return found | ({"shown": "choices"} if "choices" in names else {})
 
 
-def counted_from(reading: Reading, answer: str, trial_types: Iterable[Any], answers: Iterable[Any]) -> Reading:
+def with_button_coding(
+    hints: TableHints, answer: str, trial_types: Iterable[Any], answers: Iterable[Any]
+) -> TableHints:
     """Return a reading of jsPsych in which numbers count from 0 only if they are those of buttons.
 
     The program numbers buttons; a key 1 is what stands on the key. Of trials of other types, a 0 tells.
     """
     types = [normalize_name(str(each)) for each in trial_types]
     buttons = "button" in normalize_name(answer) or all("button" in each for each in types)
-    zero = "0" in map(spelled, answers) and not any("key" in each for each in types)
-    return reading if buttons or zero else replace(reading, coding=replace(reading.coding, from_zero=False))
+    zero = "0" in map(normalize_code, answers) and not any("key" in each for each in types)
+    return hints if buttons or zero else replace(hints, coding=replace(hints.coding, from_zero=False))
 
 
-def experimenters(name: str, preset: str | None) -> bool:
+def may_hold_objects(name: str, preset: str | None) -> bool:
     """Whether a column that is not used may hold objects: it is none of those that a program writes for itself."""
     if preset == "salmon":
         stem = name.partition("_")[0]
         return stem not in ("head", "left", "right", "winner", "loser")
-    return normalize_name(name) not in _LOGGED.get(preset or "", ())
+    return normalize_name(name) not in _LOGGED_COLUMNS.get(preset or "", ())
 
 
-_LOGGED = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}
+_LOGGED_COLUMNS = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}
 
 
-def with_names(table: Table) -> Table:
+def with_salmon_names(table: Table) -> Table:
     """Return the table with a column of names for each of head, winner and loser, where these can be told."""
     names = set(table.names)
     for ending in _ENDINGS:
@@ -199,15 +202,15 @@ def with_names(table: Table) -> Table:
         if len(there) == len(_ROLES):
             return table
         if there and names >= set(_ROLES):
-            called = _called(table, ending)
+            called = _index_names(table, ending)
             if called is not None:
-                return _filled(table, ending, [role for role in _ROLES if role not in there], called)
+                return _with_filled_names(table, ending, [role for role in _ROLES if role not in there], called)
             missing = [role + ending for role in _ROLES if role not in there]
             return table.with_findings(note("indices", table.source, columns=missing))
     return table
 
 
-def _called(table: Table, ending: str) -> dict[Any, Any] | None:
+def _index_names(table: Table, ending: str) -> dict[Any, Any] | None:
     """Return the name of every index, or None if one has no name, or two, or shares its name with another."""
     pairs = [role for role in _SHOWN if {role, role + ending} <= set(table.names)]
     loaded = table.load(list(dict.fromkeys([*_ROLES, *pairs, *(role + ending for role in pairs)])))
@@ -222,59 +225,51 @@ def _called(table: Table, ending: str) -> dict[Any, Any] | None:
     return called if needed <= called.keys() and len(set(called.values())) == len(called) else None
 
 
-def _filled(table: Table, ending: str, missing: list[str], called: dict[Any, Any]) -> Table:
+def _with_filled_names(table: Table, ending: str, missing: list[str], called: dict[Any, Any]) -> Table:
     new = {role + ending: role for role in missing}
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         loaded = table.load(list(dict.fromkeys(new.get(name, name) for name in wanted)))
         columns: dict[str, Column] = {}
         for name in wanted:
             column = loaded.columns[new.get(name, name)]
-            columns[name] = merged(column.codes, [called[v] for v in column.values]) if name in new else column
+            columns[name] = deduplicate(column.codes, [called[v] for v in column.values]) if name in new else column
         return replace(loaded, columns=columns)
 
     return replace(table, names=(*table.names, *new), load=load)
 
 
 _ANSWERS = (".keys", ".clicked_name", ".response")
-
-
 _LOOP = ".thisN"
+_ANSWER_ROLES = {"odd-one-out": "odd", "most-central": "central"}
 
 
-_NAMED = {"odd-one-out": "odd", "most-central": "central"}
-
-
-def with_component(reading: Reading, table: Table) -> Reading:
+def with_psychopy_component(hints: TableHints, table: Table) -> TableHints:
     """Return a reading of a PsychoPy file in which the answers, and their times, are those of trials."""
-    given = [reading.columns[role] for role in ("answer", "chosen", "odd", "central") if reading.columns.get(role)]
+    given = [hints.columns[role] for role in ("answer", "chosen", "odd", "central") if hints.columns.get(role)]
     answers = [name for name in table.names if name.endswith(_ANSWERS)]
     if given:
         others = [name for name in answers if name not in given]
         answers = [name for name in answers if name in given]
         if len(answers) == 1 and others:  # rows that another component answers, such as practice
-            reading = replace(reading, answered_only=True)
+            hints = replace(hints, answered_only=True)
     elif len(answers) > 1:
         loops = [name for name in table.names if name.endswith(_LOOP)]
         loaded = table.load([*answers, *loops])
         in_loop = np.any([loaded.columns[name].codes >= 0 for name in loops], axis=0)
         answers = [name for name in answers if (in_loop & (loaded.columns[name].codes >= 0)).any()]
     if len(answers) != 1:
-        return reading
+        return hints
     answer = answers[0]
-    roles = ("answer", "chosen", *([_NAMED[reading.kind]] if reading.kind in _NAMED else []))
+    roles = ("answer", "chosen", *([_ANSWER_ROLES[hints.kind]] if hints.kind in _ANSWER_ROLES else []))
     time = f"{answer.rpartition('.')[0]}.rt"
     suggested = dict.fromkeys(roles, answer) | ({"seconds": time} if time in table.names else {})
-    return replace(reading, suggested=reading.suggested | suggested)
+    return replace(hints, suggested=hints.suggested | suggested)
 
 
 PURPOSE = "purpose"
-
-
 CHOSEN, OTHER, _RANDOM = "information", "other", "test"
-
-
-_KNOWN = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
+_PURPOSES = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
 
 
 def purposes_of(table: Table, answers: Answers) -> NDArray[np.str_] | None:
@@ -284,47 +279,35 @@ def purposes_of(table: Table, answers: Answers) -> NDArray[np.str_] | None:
     loaded = table.load([PURPOSE])
     purposes = (
         loaded.columns[PURPOSE]
-        .mapped(str, "", object)[loaded.sources.find(answers.lines, answers.files)]
+        .map_values(str, "", object)[loaded.sources.find(answers.lines, answers.files)]
         .astype(np.str_)
     )
-    return purposes if {*purposes.tolist(), ""} <= {*_KNOWN, ""} else None
+    return purposes if {*purposes.tolist(), ""} <= {*_PURPOSES, ""} else None
 
 
-def chosen_ones(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
+def chosen_rows(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
     """Return which questions were chosen for what their answers tell; None if none was."""
     chosen = None if purposes is None else purposes == CHOSEN
     return chosen if chosen is not None and chosen.any() else None
 
 
-def purposes_found(purposes: NDArray[np.str_], source: str) -> Finding:
+def purpose_finding(purposes: NDArray[np.str_], source: str) -> Finding:
     """Return a finding about answers to chosen questions, over which an error would mislead."""
     n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
     return note("chosen-questions", source, n_chosen=n_chosen, n_random=n_random, n_questions=len(purposes))
 
 
-_FEWEST = 3  # questions, and fields or objects of one
-
-
-_MOST_OBJECTS = 8  # in a question
-
-
+MIN_QUESTIONS = 3  # questions, and fields or objects of one
+MAX_QUESTION_OBJECTS = 8  # in a question
 _SEPARATORS = ("|", ";", ",", "/", " vs. ", " vs ", "__", "_", " - ", "-", " ")
-
-
 _NUMBER_FIRST = re.compile(r"(\D*\d{1,4})[\W_]+(\D.*)")
-
-
 _NUMBER_LAST = re.compile(r"(.*\D)()(\d{1,4})")
-
-
 _PREFIX = re.compile(r"[A-Za-z]{0,8}\d{1,4}")
-
-
-_NEARLY_ALL = 0.9  # share of cells that name one of the objects of their column
+MIN_NAMED_SHARE = 0.9  # share of cells that name one of the objects of their column
 
 
 @dataclass(frozen=True)
-class _Wide:
+class _WideLayout:
     """Which columns of a table are questions: for each, the columns of its fields, and the objects its name lists."""
 
     fields: tuple[str, ...]
@@ -337,9 +320,9 @@ class _Wide:
         return [name for of in self.questions for name in of]
 
 
-def with_rows_of_answers(table: Table) -> Table | None:
+def wide_to_long(table: Table) -> Table | None:
     """Return a table with a row for each answer, or None if there is none in it."""
-    wide = _fields(table.names) or (_wide_listing(table) if table.names else None)
+    wide = _numbered_questions(table.names) or (_questions_named_by_objects(table) if table.names else None)
     if wide is None:
         return None
     rest = [name for name in table.names if name not in set(wide.names)]
@@ -349,15 +332,15 @@ def with_rows_of_answers(table: Table) -> Table | None:
         return None
     read = note("wide", table.source, n_questions=len(wide.questions), first=wide.questions[0], titles=titles)
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         others = [name for name in wanted if name not in titles]
-        loaded = without_headers(table.load([*wide.names, *others]))
-        return _melted(loaded, wide, titles, others)
+        loaded = drop_header_rows(table.load([*wide.names, *others]))
+        return _melt(loaded, wide, titles, others)
 
     return table.with_findings(read, names=(*titles, *rest), load=load, peek=None, ragged=None)
 
 
-def _melted(loaded: Loaded, wide: _Wide, titles: tuple[str, ...], others: list[str]) -> Loaded:
+def _melt(loaded: LoadedRows, wide: _WideLayout, titles: tuple[str, ...], others: list[str]) -> LoadedRows:
     """Return a row for each question that somebody was asked."""
     asked = np.array(
         [np.any([loaded.columns[name].codes >= 0 for name in names], axis=0) for names in wide.questions], dtype=bool
@@ -377,37 +360,41 @@ def _melted(loaded: Loaded, wide: _Wide, titles: tuple[str, ...], others: list[s
             new = [index.setdefault(value, len(index)) for value in column.values]
             cells[at] = np.append(np.array(new, np.int32), np.int32(-1))[column.codes]
         columns[title] = Column(cells[questions, rows], list(index))
-    return Loaded(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
+    return LoadedRows(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
 
 
-def _fields(names: Sequence[str]) -> _Wide | None:
+def _numbered_questions(names: Sequence[str]) -> _WideLayout | None:
     """Return questions whose columns are fields with their number."""
     for pattern, order in ((_NUMBER_FIRST, (1, 2)), (_NUMBER_LAST, (3, 1))):
         of: dict[str, dict[str, str]] = {}
         for name in names:
             if match := pattern.fullmatch(name):
                 of.setdefault(match[order[0]], {})[match[order[1]].strip("_.- ")] = name
-        fields = next((tuple(each) for each in of.values() if len(each) >= _FEWEST), ())
+        fields = next((tuple(each) for each in of.values() if len(each) >= MIN_QUESTIONS), ())
         whole = [each for each in of.values() if set(each) == set(fields)]
-        if fields and len(whole) >= _FEWEST and sum(map(len, whole)) >= _NEARLY_ALL * sum(map(len, of.values())):
-            return _Wide(fields, [tuple(each[field] for field in fields) for each in whole], [()] * len(whole))
+        if (
+            fields
+            and len(whole) >= MIN_QUESTIONS
+            and sum(map(len, whole)) >= MIN_NAMED_SHARE * sum(map(len, of.values()))
+        ):
+            return _WideLayout(fields, [tuple(each[field] for field in fields) for each in whole], [()] * len(whole))
     return None
 
 
-def _wide_listing(table: Table) -> _Wide | None:
+def _questions_named_by_objects(table: Table) -> _WideLayout | None:
     """Return questions whose columns are named by the objects that they show."""
     loaded = None
     for separator in _SEPARATORS:
         split = {name: parts for name in table.names if (parts := _name_parts(name, separator))}
-        if len(split) < _FEWEST:
+        if len(split) < MIN_QUESTIONS:
             continue
-        loaded = loaded or without_headers(table.load(table.names))
+        loaded = loaded or drop_header_rows(table.load(table.names))
         shown = {name: parts for name in split if (parts := _objects_of(split[name], loaded.columns[name]))}
         widths = {len(parts) for parts in shown.values()}
-        if len(shown) >= _FEWEST and len(widths) == 1:
+        if len(shown) >= MIN_QUESTIONS and len(widths) == 1:
             shown |= _other_questions(split, shown, max(widths))
             named = [name for name in split if name in shown]  # in the order of the columns
-            return _Wide(("response",), [(name,) for name in named], [shown[name] for name in named])
+            return _WideLayout(("response",), [(name,) for name in named], [shown[name] for name in named])
     return None
 
 
@@ -428,35 +415,35 @@ def _other_questions(
 def _name_parts(name: str, separator: str) -> tuple[str, ...]:
     parts = tuple(part.strip() for part in name.split(separator))
     whole = all(parts) and len(set(parts)) == len(parts)
-    return parts if whole and _FEWEST <= len(parts) <= _MOST_OBJECTS + 1 else ()
+    return parts if whole and MIN_QUESTIONS <= len(parts) <= MAX_QUESTION_OBJECTS + 1 else ()
 
 
 def _objects_of(parts: tuple[str, ...], column: Column) -> tuple[str, ...]:
     """Return the objects of a question if its answers are among them; a number before them, as of Q1, is left out."""
     values = [str(column.values[code]) for code in column.codes[column.codes >= 0].tolist()]
-    if not values or sum(value in parts for value in values) < _NEARLY_ALL * len(values):
+    if not values or sum(value in parts for value in values) < MIN_NAMED_SHARE * len(values):
         return ()
     objects = parts[1:] if _PREFIX.fullmatch(parts[0]) and parts[0] not in values else parts
-    return objects if _FEWEST <= len(objects) <= _MOST_OBJECTS else ()
+    return objects if MIN_QUESTIONS <= len(objects) <= MAX_QUESTION_OBJECTS else ()
 
 
 _TIMES, _JOINER = "*", "/"
 
 
-def with_combinations(table: Table, columns: Mapping[str, Any] | None) -> Table:
+def with_combined_columns(table: Table, columns: Mapping[str, Any] | None) -> Table:
     """Return a table that also has the combinations which are named as columns of roles."""
     wanted = {name: _columns_of(name, table) for name in _combinations_in(columns or {}) if name not in table.names}
     parts_of = {name: parts for name, parts in wanted.items() if len(parts) > 1}
     if not parts_of:
         return table
 
-    def loading(load: Callable[[Sequence[str]], Loaded]) -> Callable[[Sequence[str]], Loaded]:
-        def with_them(names: Sequence[str]) -> Loaded:
+    def loading(load: Callable[[Sequence[str]], LoadedRows]) -> Callable[[Sequence[str]], LoadedRows]:
+        def with_them(names: Sequence[str]) -> LoadedRows:
             plain = [part for name in names for part in parts_of.get(name, (name,))]
             loaded = load(list(dict.fromkeys(plain)))
             own = loaded.columns
             made = {
-                name: _combined(name, [own[part] for part in parts_of[name]]) if name in parts_of else own[name]
+                name: _combine(name, [own[part] for part in parts_of[name]]) if name in parts_of else own[name]
                 for name in names
             }
             return replace(loaded, columns=made)
@@ -482,7 +469,7 @@ def _columns_of(name: str, table: Table) -> tuple[str, ...]:
     return parts
 
 
-def _combined(name: str, parts: Sequence[Column]) -> Column:
+def _combine(name: str, parts: Sequence[Column]) -> Column:
     """Return one column of several; a cell is empty where one of theirs is."""
     codes = np.stack([part.codes for part in parts], axis=1)
     whole = (codes >= 0).all(axis=1)

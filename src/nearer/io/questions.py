@@ -27,10 +27,26 @@ from numpy.typing import NDArray
 from nearer._common.findings import Finding
 from nearer.data.rows import has_equal_pairs, has_self_comparison
 from nearer.io.answers import Kind
-from nearer.io.choice_coding import UNDECIDED, Coding, UnclearCoding, is_undecided, place_of_word, read_places, spelled
-from nearer.io.columns import NEAR_FAR, PAIRS, TWO, Found
-from nearer.io.labels import LONGEST_LABEL, Objects, join_columns, positions, read_items, read_lists, readings
-from nearer.io.messages import as_column, note, one_of, without
+from nearer.io.choice_coding import (
+    UNDECIDED,
+    AmbiguousCoding,
+    Coding,
+    is_undecided,
+    normalize_code,
+    place_of_word,
+    read_places,
+)
+from nearer.io.columns import NEAR_FAR, PAIRS, SIDES, LayoutMatch
+from nearer.io.labels import (
+    MAX_LABEL_CHARACTERS,
+    Objects,
+    join_columns,
+    positions,
+    possible_lists,
+    read_items,
+    read_lists,
+)
+from nearer.io.messages import as_column, note, one_of, without_column
 from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 Rows = NDArray[np.int32]
@@ -46,7 +62,7 @@ class Expansion:
     undecided: NDArray[np.bool_]  # (n,)
 
 
-def two_options(
+def side_comparisons(
     pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], errors: RowErrors, split: bool
 ) -> Expansion:
     """Return comparisons of near pairs with far pairs where one of two was chosen.
@@ -59,18 +75,20 @@ def two_options(
     kept = np.flatnonzero(good)
     copies = np.where(undecided[kept], 2, 1) if split else np.ones(len(kept), np.int64)
     row_of = np.repeat(kept, copies)
-    turned = places[row_of] == 1
+    swapped = places[row_of] == 1
     if split and undecided.any():
         second = np.r_[False, row_of[1:] == row_of[:-1]]
-        turned |= second
-    near = [np.where(turned, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
-    far = [np.where(turned, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
+        swapped |= second
+    near = [np.where(swapped, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
+    far = [np.where(swapped, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
     same_anchor = left[0] is right[0]
     rows = np.stack([*near, *(far[1:] if same_anchor else far)], axis=1)
     return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
 
 
-def one_of_items(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Expansion:
+def item_comparisons(
+    items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool
+) -> Expansion:
     """Return comparisons where the odd or the central one of several was named.
 
     ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
@@ -102,7 +120,7 @@ def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
     return np.array(rows, np.intp).reshape(-1, 3)
 
 
-def near_lists(
+def list_comparisons(
     anchor: Codes,
     lists: NDArray[np.intp],
     pairs: list[NDArray[np.int32]],
@@ -150,7 +168,7 @@ def ranked_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
     return np.array(pairs, np.int32).reshape(-1, 2)
 
 
-def mark_degenerate(columns: list[Codes], labels: list[object], errors: RowErrors) -> None:
+def find_degenerate(columns: list[Codes], labels: list[object], errors: RowErrors) -> None:
     """Add rows that compare an object with itself: two columns hold the same object.
 
     ``columns`` are anchor, near and far, or two pairs; any three objects that must differ will do.
@@ -173,7 +191,7 @@ def mark_degenerate(columns: list[Codes], labels: list[object], errors: RowError
 class Question:
     """What a table asks and how it is to be read."""
 
-    found: Found
+    found: LayoutMatch
     columns: dict[str, Column]  # by their names in the table
     errors: RowErrors
     source: str
@@ -192,7 +210,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableComparisons:
     """Comparisons with positions in ``objects``, and which objects were seen in good rows.
 
     ``signs`` are answers +1 and -1 of comparisons that are kept as written.
@@ -214,7 +232,7 @@ class Asked:
         order = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
         return np.where((self.signs < 0)[:, None], rows[:, order], rows)
 
-    def compressed(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def rows_and_labels(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows and labels without objects that only bad rows name."""
         rows = self.expansion.rows
         if self.objects.named or self.seen.all():
@@ -223,43 +241,43 @@ class Asked:
         return new[rows], self.objects.array(self.seen)
 
 
-def read_question(question: Question) -> Asked:
+def read_question(question: Question) -> TableComparisons:
     """Return the comparisons that a table says."""
     kind = question.found.layout.kind
     if kind in ("grid", "ranking", "ranked-grid"):
-        return _lists(question)
+        return _read_list_question(question)
     if kind in ("odd-one-out", "most-central"):
-        return _items(question)
+        return _read_items_question(question)
     roles = question.found.layout.roles
     objects_of = [role for role in roles if role != "answer"]
-    sides = [role for role in TWO if role in question.found.roles and role not in objects_of]
+    sides = [role for role in SIDES if role in question.found.roles and role not in objects_of]
     objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
     errors = question.errors
     codes = {role: objects.codes(question.column(role), role.replace("_", " "), errors) for role in objects_of}
-    mark_degenerate(list(codes.values()), objects.labels, errors)
+    find_degenerate(list(codes.values()), objects.labels, errors)
     if "near" in roles or "near_1" in roles:
-        return _named(question, objects, codes, sides)
+        return _read_near_and_far(question, objects, codes, sides)
 
     answer = question.column("answer")
     coding = question.coding.of_column(question.name("answer"))
     if kind == "triplet":
         left, right = codes["left"], codes["right"]
-        sides = [question.name(role) for role in TWO]
+        sides = [question.name(role) for role in SIDES]
         chosen = read_places(answer, objects.labels, [left, right], sides, errors, question.source, coding)
         pairs = ([codes["anchor"], left], [codes["anchor"], right])
     else:
         nobody = np.full(len(errors.bad), -1, np.int32)  # an object cannot name a pair
         titles = ("the first pair", "the second pair")
         chosen = read_places(
-            answer, objects.labels, [nobody, nobody], list(TWO), errors, question.source, coding, titles
+            answer, objects.labels, [nobody, nobody], list(SIDES), errors, question.source, coding, titles
         )
         left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
         pairs = ([left_1, left_2], [right_1, right_2])
-    expansion = two_options(pairs, chosen, errors, question.split)
-    return Asked(kind, objects, expansion, _seen(objects, list(codes.values()), errors))
+    expansion = side_comparisons(pairs, chosen, errors, question.split)
+    return TableComparisons(kind, objects, expansion, _seen_objects(objects, list(codes.values()), errors))
 
 
-def _items(question: Question) -> Asked:
+def _read_items_question(question: Question) -> TableComparisons:
     """Read rows that name the odd or the central one of several items."""
     kind, errors = question.found.layout.kind, question.errors
     names = list(question.found.roles["items"])
@@ -275,11 +293,13 @@ def _items(question: Question) -> Asked:
         question.coding,
         wanted=role,
     )
-    expansion = one_of_items(items, places, errors, question.split, central=role == "central")
-    return Asked(kind, objects, expansion, _seen(objects, list(items.T), errors))
+    expansion = item_comparisons(items, places, errors, question.split, central=role == "central")
+    return TableComparisons(kind, objects, expansion, _seen_objects(objects, list(items.T), errors))
 
 
-def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]) -> Asked:
+def _read_near_and_far(
+    question: Question, objects: Objects, codes: dict[str, Codes], sides: list[str]
+) -> TableComparisons:
     """Read rows that say themselves what is near and what is far."""
     errors, found = question.errors, question.found
     signs = _signs(question, objects) if "answer" in found.roles else None
@@ -294,14 +314,16 @@ def _named(question: Question, objects: Objects, codes: dict[str, Codes], sides:
     places = None
     if len(sides) == 2 and "near" in codes:
         ignored = RowErrors(len(errors.bad))  # a side that is not known makes no row bad
-        left, right = (objects.codes(question.column(role), role, ignored) for role in TWO)
+        left, right = (objects.codes(question.column(role), role, ignored) for role in SIDES)
         places = np.full(len(left), -1, np.int8)
         places[(left == codes["near"]) & (right == codes["far"])] = 0
         places[(right == codes["near"]) & (left == codes["far"])] = 1
     expansion = Expansion(rows, kept, places, np.zeros(len(errors.bad), bool))
-    seen = _seen(objects, list(codes.values()), errors)
+    seen = _seen_objects(objects, list(codes.values()), errors)
     findings = tuple(note("answer-not-used", question.source, column=name) for name in unused)
-    return Asked(found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept], findings)
+    return TableComparisons(
+        found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept], findings
+    )
 
 
 def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
@@ -310,7 +332,7 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     Near is the first option, and the answer says whether a row is right as it stands.
     """
     column = question.column("answer")
-    present = {spelled(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
+    present = {normalize_code(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
     meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
     coding, roles = question.coding, question.found.roles
     if coding.first is not None or (coding.as_written and "0" in present):
@@ -319,43 +341,43 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
         pass
     elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
         first = ["1", "0"] if "0" in present else sorted(present)
-        raise UnclearCoding(
+        raise AmbiguousCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
             f"and far; say {one_of('first_is', first)} for the one that means that a row is right as it stands, or do "
-            f"without the column: {without('answer')}"
+            f"without the column: {without_column('answer')}"
         )
-    elif present and ("answer" in question.said or _names_far(question)):
-        shown = [as_column(role, question.name(of)) for role, of in zip(TWO, ("near", "far"), strict=True)]
-        turned = f"; if they are only what was shown, say {shown[0]} and {shown[1]}" if "near" in roles else ""
+    elif present and ("answer" in question.said or _answer_contradicts(question)):
+        shown = [as_column(role, question.name(of)) for role, of in zip(SIDES, ("near", "far"), strict=True)]
+        swapped = f"; if they are only what was shown, say {shown[0]} and {shown[1]}" if "near" in roles else ""
         raise ValueError(
             f"{question.source}: column {question.name('answer')!r} holds {', '.join(map(repr, sorted(present)[:4]))} "
-            f"beside near and far, which say themselves what was answered{turned}; or do without the column: "
-            f"{without('answer')}"
+            f"beside near and far, which say themselves what was answered{swapped}; or do without the column: "
+            f"{without_column('answer')}"
         )
     else:
         return None
     signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
-    return np.asarray(column.mapped(lambda value: signs.get(spelled(value), 0), 0, np.int8))
+    return np.asarray(column.map_values(lambda value: signs.get(normalize_code(value), 0), 0, np.int8))
 
 
 def _are_codes(present: set[str], objects: Objects, question: Question) -> bool:
     """Whether two values are codes: no objects, and not the sides of what a row shows as left and right."""
     sides = all(place_of_word(value, [], 2) >= 0 for value in present) and "left" in question.found.roles
-    return not sides and not present & {spelled(label) for label in objects.labels}
+    return not sides and not present & {normalize_code(label) for label in objects.labels}
 
 
-def _names_far(question: Question) -> bool:
+def _answer_contradicts(question: Question) -> bool:
     """Whether an answer names objects of its row, and what is far among them."""
     if "near" not in question.found.roles:
         return False
     answer, near, far = (
-        question.column(role).mapped(str, "", object)[question.column("answer").codes >= 0]
+        question.column(role).map_values(str, "", object)[question.column("answer").codes >= 0]
         for role in ("answer", "near", "far")
     )
     return bool(((answer == near) | (answer == far)).all() and (answer == far).any())
 
 
-def _seen(objects: Objects, columns: list[Codes], errors: RowErrors) -> NDArray[np.bool_]:
+def _seen_objects(objects: Objects, columns: list[Codes], errors: RowErrors) -> NDArray[np.bool_]:
     seen = np.zeros(len(objects.labels), bool)
     good = ~errors.bad
     some_bad = bool(errors.bad.any())
@@ -365,7 +387,7 @@ def _seen(objects: Objects, columns: list[Codes], errors: RowErrors) -> NDArray[
     return seen
 
 
-def _lists(question: Question) -> Asked:
+def _read_list_question(question: Question) -> TableComparisons:
     roles, errors = question.found.roles, question.errors
     columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
     if "shown" in roles:
@@ -377,20 +399,16 @@ def _lists(question: Question) -> Asked:
     seen = np.zeros(len(objects.labels), bool)
     for codes in shown:
         seen[codes] = True
-    return Asked(kind, objects, expansion, seen)
+    return TableComparisons(kind, objects, expansion, seen)
 
 
-_LONGEST_LIST = 1000  # a ranking of so many makes half a million comparisons
-
-
+MAX_LIST = 1000  # a ranking of so many makes half a million comparisons
 Columns = dict[str, list[Column]]
-
-
 Result = tuple[Kind, Objects, Expansion, list[Any]]
 
 
 @dataclass(frozen=True)
-class _Choice:
+class _ListChoice:
     """What one distinct pair of lists means: why it is bad, or what is nearer than what."""
 
     error: str = ""  # its code
@@ -421,15 +439,15 @@ def read_grid(
     shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
     keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
     lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
-    if len(titles) > 1 and not any(_fits(picked, each) for each, picked in lists):
-        lists = [(each, _by_word(each, picked, titles)) for each, picked in lists]
+    if len(titles) > 1 and not any(_names_shown(picked, each) for each, picked in lists):
+        lists = [(each, _by_column_name(each, picked, titles)) for each, picked in lists]
     counts_from = _counts_from(lists, coding)
     if len(titles) > 1 and counts_from is not None:
         cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
         gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
         errors.add(gap, "option-gap")
-    choices = [_choice(each, picked, objects, counts_from, ranked) for each, picked in lists]
-    _mark(choices, pair_of, anchor, objects, errors)
+    choices = [_read_choice(each, picked, objects, counts_from, ranked) for each, picked in lists]
+    _find_bad_choices(choices, pair_of, anchor, objects, errors)
     undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
     pairs = [
         np.empty((0, 2), np.int32)
@@ -442,7 +460,7 @@ def read_grid(
         for choice in choices
     ]
     places = np.array(one, np.int16)[pair_of]
-    expansion = near_lists(anchor, pair_of, pairs, errors, undecided, places)
+    expansion = list_comparisons(anchor, pair_of, pairs, errors, undecided, places)
     good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
@@ -450,18 +468,20 @@ def read_grid(
     return kind, objects, expansion, seen
 
 
-def _fits(picked: Any, shown: tuple[str, ...]) -> bool:
-    items = picked if isinstance(picked, tuple) else next(iter(_fitting(picked, shown)), None)
+def _names_shown(picked: Any, shown: tuple[str, ...]) -> bool:
+    items = picked if isinstance(picked, tuple) else next(iter(_possible_choice(picked, shown)), None)
     return bool(items) and set(items or ()) <= set(shown)
 
 
-def _by_word(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
+def _by_column_name(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
     """Return the option whose column, or side, the choice names; the choice itself if it names none."""
     place = place_of_word(picked, titles, len(titles)) if isinstance(picked, str) and len(shown) == len(titles) else -1
     return shown[place] if place >= 0 else picked
 
 
-def _mark(choices: list[_Choice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, errors: RowErrors) -> None:
+def _find_bad_choices(
+    choices: list[_ListChoice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, errors: RowErrors
+) -> None:
     for code in dict.fromkeys(choice.error for choice in choices if choice.error):
         bad = np.array([choice.error == code for choice in choices])[pair_of]
         errors.add(bad, code, lambda row: choices[pair_of[row]].numbers)
@@ -482,7 +502,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     numbers: set[int] = set()
     full = False
     for shown, picked in lists:
-        named += _fits(picked, shown)
+        named += _names_shown(picked, shown)
         integers = _integers(picked)
         if integers is not None and max(integers) <= len(shown):
             numbered += 1
@@ -493,7 +513,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     if coding.first is not None:
         return coding.counts_from()
     if coding.from_zero and full:
-        raise UnclearCoding(
+        raise AmbiguousCoding(
             f"the choices are numbers up to the number of options, which do not count from 0 as those of buttons do; "
             f"say {one_of('first_is', ['1', '0'])} for the number of the first option"
         )
@@ -502,34 +522,34 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     return 1 if full and 0 not in numbers else (0 if 0 in numbers and not full else None)
 
 
-def _fitting(picked: str, shown: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [items for items in readings(picked) if items and set(items) <= set(shown)][:1]
+def _possible_choice(picked: str, shown: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [items for items in possible_lists(picked) if items and set(items) <= set(shown)][:1]
 
 
 def _integers(picked: Any) -> list[int] | None:
-    options = [picked] if isinstance(picked, tuple) else list(readings(picked))
+    options = [picked] if isinstance(picked, tuple) else list(possible_lists(picked))
     for items in options:
         if items and all(item.isascii() and item.isdigit() and len(item) < 5 for item in items):
             return [int(item) for item in items]
     return None
 
 
-def _choice(
+def _read_choice(
     shown: tuple[str, ...], picked: Any, objects: Objects, counts_from: int | None, ranked: bool = False
-) -> _Choice:
+) -> _ListChoice:
     if len(shown) < 2:
-        return _Choice("few-shown")
-    if len(shown) > _LONGEST_LIST:
-        return _Choice("long-list", {"n_objects": len(shown), "most": _LONGEST_LIST})
-    if any(len(item) > LONGEST_LABEL for item in shown):
-        return _Choice("long-name", {"most": LONGEST_LABEL})
+        return _ListChoice("few-shown")
+    if len(shown) > MAX_LIST:
+        return _ListChoice("long-list", {"n_objects": len(shown), "most": MAX_LIST})
+    if any(len(item) > MAX_LABEL_CHARACTERS for item in shown):
+        return _ListChoice("long-name", {"most": MAX_LABEL_CHARACTERS})
     codes = positions(shown, objects)
     if -1 in codes:
-        return _Choice("unlisted", {"concerned": (shown[codes.index(-1)],)})
+        return _ListChoice("unlisted", {"concerned": (shown[codes.index(-1)],)})
     if len(set(codes)) < len(codes):
-        return _Choice("shown-twice")
+        return _ListChoice("shown-twice")
     if not picked:
-        return _Choice("nothing-chosen")
+        return _ListChoice("nothing-chosen")
     if counts_from is not None:
         integers = _integers(picked)
         if integers is not None and all(0 <= number - counts_from < len(shown) for number in integers):
@@ -539,17 +559,17 @@ def _choice(
     elif isinstance(picked, tuple):
         items = picked if set(picked) <= set(shown) else ()
     else:
-        items = next(iter(_fitting(picked, shown)), ())
+        items = next(iter(_possible_choice(picked, shown)), ())
     if not items:
         if not isinstance(picked, tuple) and is_undecided(picked):
-            return _Choice(shown=codes, undecided=True)
-        return _Choice("not-shown", {"value": picked})
+            return _ListChoice(shown=codes, undecided=True)
+        return _ListChoice("not-shown", {"value": picked})
     chosen = tuple(codes[shown.index(item)] for item in dict.fromkeys(items))
     if ranked and len(chosen) < len(items):
-        return _Choice("chosen-twice")
+        return _ListChoice("chosen-twice")
     if len(chosen) == len(shown) and not ranked:
-        return _Choice("all-chosen")
-    return _Choice(shown=codes, chosen=chosen)
+        return _ListChoice("all-chosen")
+    return _ListChoice(shown=codes, chosen=chosen)
 
 
 def read_ranking(columns: Columns, errors: RowErrors, names: list[Any] | None) -> Result:
@@ -559,11 +579,11 @@ def read_ranking(columns: Columns, errors: RowErrors, names: list[Any] | None) -
     objects = Objects([anchor_column], (item for each in rankings for item in each), names)
     anchor = objects.codes(anchor_column, "anchor", errors)
     ranking_of = ranking_of % len(rankings)
-    choices = [_choice(each, "?", objects, None) for each in rankings]  # nothing is chosen from a ranking
-    _mark(choices, ranking_of, anchor, objects, errors)
+    choices = [_read_choice(each, "?", objects, None) for each in rankings]  # nothing is chosen from a ranking
+    _find_bad_choices(choices, ranking_of, anchor, objects, errors)
     pairs = [np.empty((0, 2), np.int32) if choice.error else ranking_pairs(list(choice.shown)) for choice in choices]
     nobody = np.zeros(len(errors.bad), bool)
-    expansion = near_lists(anchor, ranking_of, pairs, errors, nobody, None)
+    expansion = list_comparisons(anchor, ranking_of, pairs, errors, nobody, None)
     good = np.flatnonzero(~errors.bad)
     seen = [anchor[good], *(np.array(choices[each].shown, int) for each in np.unique(ranking_of[good]))]
     return "ranking", objects, expansion, seen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,59 +13,59 @@ from numpy.typing import NDArray
 from nearer._common.findings import Finding
 from nearer.io.ambiguity import (
     answer_column,
+    answer_columns_hint,
     empty_answer,
     proposals,
     refuse_anchor_among_items,
     refuse_rivals,
+    resolve,
     rivals,
-    settled,
-    twins,
 )
 from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport
-from nearer.io.attention_checks import catch_rows, labeled, twins_apart
+from nearer.io.attention_checks import catch_rows, mark_repeated_objects, with_labels
 from nearer.io.column_checks import (
     Prompt,
-    no_objects,
-    refuse_two_schemes,
+    find_prompts,
+    refuse_two_naming_schemes,
     shares_labels,
-    unmatched,
+    unmatched_columns,
     unused_columns,
     with_columns,
 )
-from nearer.io.columns import ANSWERS, TWO, Found, Unclear, find_columns
-from nearer.io.delimited import restored
-from nearer.io.formats import Opened, open_table, without_impossible
-from nearer.io.labels import called_by_address, short_names, with_addresses, with_whole_numbers
-from nearer.io.messages import Proposal, note, prompt_reason, sentence, tries
-from nearer.io.multi_file import Asked as AskedOfFiles
-from nearer.io.multi_file import file_list, is_files, join_files, kept_apart
+from nearer.io.columns import ANSWERS, SIDES, AmbiguousColumns, LayoutMatch, find_columns
+from nearer.io.delimited import unescape_column
+from nearer.io.formats import OpenedTable, open_table, without_impossible
+from nearer.io.labels import label_by_address, short_names, with_addresses, with_whole_numbers
+from nearer.io.messages import Proposal, describe_prompt, format_proposals, note, sentence
+from nearer.io.multi_file import file_list, is_files, join_files, namespace_by_file
 from nearer.io.presets import (
     PRESETS,
     PURPOSE,
-    Reading,
-    chosen_ones,
-    counted_from,
-    detected,
-    experimenters,
-    purposes_found,
+    ReadOptions,
+    TableHints,
+    chosen_rows,
+    detect_program,
+    drop_header_rows,
+    hints_of,
+    may_hold_objects,
+    purpose_finding,
     purposes_of,
-    reading_of,
-    with_combinations,
-    with_component,
-    with_names,
-    with_rows_of_answers,
-    without_headers,
+    wide_to_long,
+    with_button_coding,
+    with_combined_columns,
+    with_psychopy_component,
+    with_salmon_names,
 )
-from nearer.io.questions import Asked, Question, read_question
-from nearer.io.selecting import Rule, column_of, passed_over, rules_from, selected, with_rows
-from nearer.io.table import Loaded, RowErrors, Table, gather_bad, present
-from nearer.io.trials import assembled, read_extras
+from nearer.io.questions import Question, TableComparisons, read_question
+from nearer.io.selecting import Rule, drop_non_trials, resolve_column, rules_from, select_rows, with_rows
+from nearer.io.table import LoadedRows, RowErrors, Table, collect_bad_rows, distinct_values
+from nearer.io.trials import assemble, read_extras
 from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
 _TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
-_KINDS_OF_ITEMS = ("odd-one-out", "most-central")
-_FEW = 5  # answers in which anchors and options may well differ by chance
+_ITEM_KINDS = ("odd-one-out", "most-central")
+MIN_ANSWERS = 5  # answers in which anchors and options may well differ by chance
 
 
 def read_answers(
@@ -174,28 +174,27 @@ def read_answers(
         raise ValueError(f"preset={preset!r}: it must be one of {', '.join(PRESETS)}, or left out")
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
-    rules = rules_from(keep, exclude, where)
+    split, rules = undecided == "split", rules_from(keep, exclude, where)
+    options = ReadOptions(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
     files = file_list(source) if is_files(source) else None
     if files is None:
         opened = open_table(source, kind)
     elif len(files.paths) == 1:
         opened = open_table(files.paths[0], kind)
     else:
-        opened = join_files(files, AskedOfFiles(kind, columns, preset, skip_bad, rules))
+        opened = join_files(files, options, rules)
     if files is not None:
         opened = opened._replace(table=replace(opened.table, findings=(*files.findings, *opened.table.findings)))
-    split = undecided == "split"
-    options = _Options(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
-    answers = _read_some(opened, options, rules, also, catch)
+    answers = _read_filtered(opened, options, rules, also, catch)
     wrong = answers.report.trial_numbers
     for warning in (*([f"{answers.source}: {wrong}"] if wrong is not None else []), *answers.report.notes):
         warnings.warn(warning, UserWarning, stacklevel=2)
     return answers
 
 
-def _read_some(
-    opened: Opened,
-    options: _Options,
+def _read_filtered(
+    opened: OpenedTable,
+    options: ReadOptions,
     rules: tuple[Rule, ...],
     also: Iterable[str],
     catch: str | None,
@@ -205,35 +204,35 @@ def _read_some(
     out: tuple[LeftOut, ...] = ()
     absent: tuple[Finding, ...] = ()
     if rules:
-        table, out, absent = selected(table, rules, options.columns)
+        table, out, absent = select_rows(table, rules, options.columns)
         table = table.with_findings(*absent)
     catches = None
     if catch is not None:
-        quiet = replace(options, skip_bad=True, split=True, separate_labels=True, twins=True)
+        quiet = replace(options, skip_bad=True, split=True, separate_labels=True, repeats_allowed=True)
         catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet))
         table = with_rows(table, ~catches.rows)
     try:
-        answers = _all_answers(table, names, own_kind, options)
+        answers = _read_all(table, names, own_kind, options)
     except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
         raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *map(sentence, absent)])) from None
     if catches is not None:
         rows = set(zip(answers.lines.tolist(), answers.lines if answers.files is None else answers.files, strict=True))
         if len(rows) < len(answers):
             raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
-        answers = catches.judged(answers)
-    further, report = _also(table, also, options.columns, answers), answers.report
+        answers = catches.score(answers)
+    further, report = _further_columns(table, also, options.columns, answers), answers.report
     unused = tuple(name for name in report.unused if name not in further)
     answers = replace(answers.reported(left_out=(*out, *report.left_out), unused=unused), also=further)
     purposes = purposes_of(table, answers)
-    chosen = chosen_ones(purposes)
+    chosen = chosen_rows(purposes)
     if purposes is not None and chosen is not None:
         answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
         if PURPOSE not in further:  # whoever asks for it knows what it says
-            answers = answers.reported(purposes_found(purposes, table.source))
+            answers = answers.reported(purpose_finding(purposes, table.source))
     return answers if "nearer_kind" in table.names else _with_short_names(answers)
 
 
-def _all_answers(table: Table, names: list[Any] | None, own_kind: str | None, options: _Options) -> Answers:
+def _read_all(table: Table, names: list[Any] | None, own_kind: str | None, options: ReadOptions) -> Answers:
     """Return the answers in all rows of a table."""
     if not is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
         return _read(table, names, options)
@@ -255,55 +254,42 @@ def _with_short_names(answers: Answers) -> Answers:
     return replace(answers, comparisons=comparisons, paths={name: path for path, name in names.items()})
 
 
-def _also(
+def _further_columns(
     table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, answers: Answers
 ) -> dict[str, NDArray[np.str_]]:
     """Return further columns, one cell for each answer, by the names that they were asked for with."""
-    meant = {said: column_of(said, table, columns) for said in names}
+    meant = {said: resolve_column(said, table, columns) for said in names}
     if not meant:
         return {}
     loaded = table.load(list(dict.fromkeys(meant.values())))
     rows = loaded.sources.find(answers.lines, answers.files)
-    return {said: loaded.columns[name].mapped(str, "", object)[rows].astype(np.str_) for said, name in meant.items()}
+    return {
+        said: loaded.columns[name].map_values(str, "", object)[rows].astype(np.str_) for said, name in meant.items()
+    }
 
 
-@dataclass(frozen=True)
-class _Options:
-    """What the caller of `read_answers` says."""
-
-    kind: str | None
-    columns: Mapping[str, Any] | None
-    preset: str | None
-    skip_bad: bool
-    split: bool
-    weight_by_confidence: bool
-    first_is: Any
-    separate_labels: bool
-    twins: bool = False  # whether an object may be in a row twice, as in catch questions
-
-
-def _fields_of_questions(table: Table, options: _Options) -> Table | None:
+def _fields_of_questions(table: Table, options: ReadOptions) -> Table | None:
     """Return the rows of a table with a row for each person if the caller names their columns, such as object_1."""
-    listed = [name for columns in (options.columns or {}).values() for name in _parts(columns)]
+    listed = [name for columns in (options.columns or {}).values() for name in _columns_named(columns)]
     if all(name in table.names for name in listed):
         return None
-    rows = with_rows_of_answers(table)
+    rows = wide_to_long(table)
     return rows if rows is not None and all(name in rows.names for name in listed) else None
 
 
-def _parts(columns: Any) -> list[str]:
+def _columns_named(columns: Any) -> list[str]:
     """Return the columns that a role was given, those of a list each by itself."""
     return list(map(str.strip, columns.split("+"))) if isinstance(columns, str) and columns else list(columns or ())
 
 
-def _read(table: Table, names: list[Any] | None, options: _Options) -> Answers:
+def _read(table: Table, names: list[Any] | None, options: ReadOptions) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
-    table = with_combinations(table, options.columns)
+    table = with_combined_columns(table, options.columns)
     if names is None:
         table = _fields_of_questions(table, options) or table
     try:
         return _read_once(table, names, options)
-    except Unclear as unclear:
+    except AmbiguousColumns as unclear:
         if not unclear.kinds:
             answers = _read_wide(table, options) if names is None else None
             if answers is None:
@@ -314,23 +300,25 @@ def _read(table: Table, names: list[Any] | None, options: _Options) -> Answers:
             said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
             return _read_once(table, names, said, in_doubt=True)
 
-        return settled(unclear, table.names, table.source, read)
+        return resolve(unclear, table.names, table.source, read)
 
 
-def _read_wide(table: Table, options: _Options) -> Answers | None:
+def _read_wide(table: Table, options: ReadOptions) -> Answers | None:
     """Return the answers of a table with a row for each person; None if it is no such table."""
-    rows = with_rows_of_answers(table)
+    rows = wide_to_long(table)
     if rows is None:
         return None
     try:
         return _read(rows, None, options)
-    except Unclear as unclear:
+    except AmbiguousColumns as unclear:
         if unclear.kinds:
-            raise Unclear(f"{sentence(rows.findings[-1])}. {unclear}", unclear.kinds) from None
+            raise AmbiguousColumns(f"{sentence(rows.findings[-1])}. {unclear}", unclear.kinds) from None
         return None
 
 
-def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, options: _Options) -> Unclear:
+def _with_proposals(
+    unclear: AmbiguousColumns, table: Table, names: list[Any] | None, options: ReadOptions
+) -> AmbiguousColumns:
     """Return an error that says what to type, if anything works."""
 
     def read(columns: Mapping[str, Any], settings: Mapping[str, str]) -> Answers:
@@ -345,99 +333,102 @@ def _with_proposals(unclear: Unclear, table: Table, names: list[Any] | None, opt
     found = proposals(table, options.kind, options.columns or {}, read)
     if not found:
         return unclear
-    return Unclear(f"{unclear.start}{tries(found)}")
+    return AmbiguousColumns(f"{unclear.start}{format_proposals(found)}")
 
 
-def _read_once(table: Table, names: list[Any] | None, options: _Options, in_doubt: bool = False) -> Answers:
-    program = detected(table.names)
+def _read_once(table: Table, names: list[Any] | None, options: ReadOptions, in_doubt: bool = False) -> Answers:
+    program = detect_program(table.names)
     if options.preset and program in PRESETS and program != options.preset:
         raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
     preset = options.preset or program
     if preset == "salmon":
-        table = with_names(table)
-    reading = reading_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+        table = with_salmon_names(table)
+    hints = hints_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
     if preset == "psychopy":
-        reading = with_component(reading, table)
-    found, loaded, own, others = _loaded(table, reading, in_doubt)
-    if options.twins:
-        loaded = twins_apart(loaded if names is None else labeled(loaded, found, names), found)
+        hints = with_psychopy_component(hints, table)
+    found, loaded, own, others = _load_columns(table, hints, in_doubt)
+    if options.repeats_allowed:
+        loaded = mark_repeated_objects(loaded if names is None else with_labels(loaded, found, names), found)
         names = None
     answer = answer_column(found)
     if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
-        types, given = present(loaded.columns[_TRIAL_TYPE]), present(loaded.columns[answer])
-        reading = counted_from(reading, answer, types, given)
+        types, given = distinct_values(loaded.columns[_TRIAL_TYPE]), distinct_values(loaded.columns[answer])
+        hints = with_button_coding(hints, answer, types, given)
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
-        gather_bad(loaded, errors, table.source, options.skip_bad, any_left=False)
+        collect_bad_rows(loaded, errors, table.source, options.skip_bad, any_left=False)
     said = frozenset(role for role, column in (options.columns or {}).items() if column)
-    question = Question(found, loaded.columns, errors, table.source, options.split, reading.coding, names, said)
-    extras, of_extras = read_extras(question, reading, options.weight_by_confidence, own)
+    question = Question(found, loaded.columns, errors, table.source, options.split, hints.coding, names, said)
+    extras, of_extras = read_extras(question, hints, options.weight_by_confidence, own)
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.sources)
-    bad_rows, n_bad = gather_bad(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
-    clear = own or options.twins or options.kind is not None or bool({"items", "odd", "central"} & said)
-    if (in_doubt and not options.twins) or not clear:  # right answers of catch questions may all be in two places
-        kinds = _KINDS_OF_ITEMS if in_doubt else (found.layout.kind,)
+    bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+    is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & said)
+    # Right answers of catch questions may all be in two places.
+    if not options.repeats_allowed and (in_doubt or not is_clear):
+        kinds = _ITEM_KINDS if in_doubt else (found.layout.kind,)
         refuse_anchor_among_items(question, asked, kinds, ~errors.bad)
     if not own and not options.separate_labels:
-        refuse_two_schemes(table, found, reading, loaded.columns, ~errors.bad)
+        refuse_two_naming_schemes(table, found, hints, loaded.columns, ~errors.bad)
     findings = [*table.findings, *loaded.findings, *of_extras, *asked.findings]
-    if reading.suggested.get("anchor") in found.roles.get("anchor", ()):
-        findings += _strange_anchors(asked, question)
+    if hints.suggested.get("anchor") in found.roles.get("anchor", ()):
+        findings += _unmatched_anchors(asked, question)
     if not own and not table.positional:
-        candidates = [name for name in table.names if experimenters(name, preset) and table.names.count(name) == 1]
+        candidates = [name for name in table.names if may_hold_objects(name, preset) and table.names.count(name) == 1]
         findings += unused_columns(table, found, asked.objects.labels, candidates)
     report = ReadingReport(tuple(findings), bad_rows, n_bad)
-    answers = assembled(question, asked, extras, loaded.sources, report, options.weight_by_confidence)
+    answers = assemble(question, asked, extras, loaded.sources, report, options.weight_by_confidence)
     answers = with_columns(answers, table.names, found, loaded.columns)
-    return called_by_address(answers) if preset == "jspsych" and not own else answers
+    return label_by_address(answers) if preset == "jspsych" and not own else answers
 
 
-def _loaded(table: Table, reading: Reading, in_doubt: bool) -> tuple[Found, Loaded, bool, list[str]]:
+def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[LayoutMatch, LoadedRows, bool, list[str]]:
     """Return the layout and its columns, without columns that turn out to hold no objects.
 
     Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
     """
     own = "nearer_kind" in table.names
-    believed = {name for columns in reading.columns.values() for name in _named(columns)}
-    trusted = own or reading.trusted or table.positional
-    known = {*reading.columns, *reading.suggested}
+    believed = {name for columns in hints.columns.values() for name in _possible_columns(columns)}
+    trusted = own or hints.trusted or table.positional
+    known = {*hints.columns, *hints.suggested}
     prompts: dict[str, tuple[str, Prompt]] = {}
     empty: list[str] = []
     strange: list[str] = []
     while True:
         without = (*prompts, *empty, *strange)
         try:
-            found = find_columns(table.names, reading.kind, reading.columns, table.source, reading.suggested, without)
-        except Unclear as unclear:
-            raise _explained(unclear, prompts, table) from None
+            found = find_columns(table.names, hints.kind, hints.columns, table.source, hints.suggested, without)
+        except AmbiguousColumns as unclear:
+            raise _with_prompts(unclear, prompts, table) from None
         if own and "place" in table.names:
-            found = Found(found.layout, found.roles | {"place": ("place",)})
-        _refuse_twice(table, found)
+            found = LayoutMatch(found.layout, found.roles | {"place": ("place",)})
+        _refuse_doubled_names(table, found)
         others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
         beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
         loaded = table.load([*found.names, *others, *beside])
         if table.indices:
-            of_objects = [role for role in (*found.layout.roles, *TWO) if role not in ANSWERS]
+            of_objects = [role for role in (*found.layout.roles, *SIDES) if role not in ANSWERS]
             loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)))
         if (name := empty_answer(loaded, found, others)) is not None:
             empty.append(name)
             continue
         if own and table.delimited:
-            restored_columns = {name: restored(column) for name, column in loaded.columns.items()}
+            restored_columns = {name: unescape_column(column) for name, column in loaded.columns.items()}
             loaded = replace(loaded, columns=restored_columns)
-        loaded = without_headers(loaded)
+        loaded = drop_header_rows(loaded)
         if table.delimited and not own:
             loaded = with_whole_numbers(loaded, found)
         if not own:
             loaded = with_addresses(loaded, found)
-        loaded = passed_over(loaded, found, reading, own)
-        new = {} if trusted else no_objects(loaded, found, believed, in_doubt)
-        if not trusted and not new and (name := _matching_anchor(table, found, loaded, reading, without)) is not None:
+        loaded = drop_non_trials(loaded, found, hints, own)
+        new = {} if trusted else find_prompts(loaded, found, believed, in_doubt)
+        if not trusted and not new and (name := _other_anchor(table, found, loaded, hints, without)) is not None:
             strange.append(name)
             continue
         if not new:
-            apart = {name: kept_apart(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())}
+            apart = {
+                name: namespace_by_file(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())
+            }
             source = table.source
             findings = [
                 *(note("prompt", source, column=name, **why._asdict()) for name, (_, why) in prompts.items()),
@@ -446,64 +437,69 @@ def _loaded(table: Table, reading: Reading, in_doubt: bool) -> tuple[Found, Load
             ]
             loaded = replace(loaded, columns=loaded.columns | apart, findings=(*findings, *loaded.findings))
             return found, loaded, own, others
-        prompts |= {name: (_as_given(found, name, why), why) for name, why in new.items()}
+        prompts |= {name: (_as_role(found, name, why), why) for name, why in new.items()}
 
 
-def _strange_anchors(asked: Asked, question: Question) -> list[Finding]:
+def _unmatched_anchors(asked: TableComparisons, question: Question) -> list[Finding]:
     """Return a finding if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
     rows = asked.expansion.rows
-    if len(set(asked.expansion.row_of.tolist())) < _FEW or np.isin(rows[:, 0], rows[:, 1:]).any():
+    if len(set(asked.expansion.row_of.tolist())) < MIN_ANSWERS or np.isin(rows[:, 0], rows[:, 1:]).any():
         return []
     return [note("unmatched-anchor", question.source, column=question.name("anchor"))]
 
 
-def _matching_anchor(
-    table: Table, found: Found, loaded: Loaded, reading: Reading, without: Sequence[str]
+def _other_anchor(
+    table: Table, found: LayoutMatch, loaded: LoadedRows, hints: TableHints, without: Sequence[str]
 ) -> str | None:
     """Return the column of the anchor if it has other labels than the options, and another column has the same."""
-    if "anchor" not in found.layout.roles or "anchor" in reading.columns:
+    if "anchor" not in found.layout.roles or "anchor" in hints.columns:
         return None
     rows = np.ones(len(loaded), bool)
-    strange = next((each for each in unmatched(found, loaded.columns, rows) if each.role == "anchor"), None)
-    if strange is None or strange.missing < strange.labels or not (strange.two_schemes or strange.written_otherwise):
+    strange = next((each for each in unmatched_columns(found, loaded.columns, rows) if each.role == "anchor"), None)
+    if (
+        strange is None
+        or strange.missing < strange.labels
+        or not (strange.is_other_naming_scheme or strange.has_other_form)
+    ):
         return None
     try:
         other = find_columns(
-            table.names, reading.kind, reading.columns, table.source, reading.suggested, (*without, strange.name)
+            table.names, hints.kind, hints.columns, table.source, hints.suggested, (*without, strange.name)
         )
-    except Unclear:
+    except AmbiguousColumns:
         return None
     if "anchor" not in other.layout.roles:
         return None
     return strange.name if shares_labels(other, table.load(other.names).columns, "anchor") else None
 
 
-def _named(columns: Any) -> list[str]:
+def _possible_columns(columns: Any) -> list[str]:
     """Return the columns that a role was given."""
     return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
-def _as_given(found: Found, name: str, why: Prompt) -> str:
+def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:
     """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
     role = next(role for role, names in found.roles.items() if name in names)
     settings = {"separate_labels": "yes"} if why.is_html else {}
     return str(Proposal(settings, {role: "+".join(found.roles[role])}))
 
 
-def _explained(unclear: Unclear, prompts: dict[str, tuple[str, Prompt]], table: Table) -> Unclear:
+def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:
     """Return an error that also says which columns were taken for prompts, and which may be the answer."""
     said = "".join(
-        f"{table.source}: column {name!r} {prompt_reason(*why)}, as a prompt does; if it names objects, say {advice}. "
+        f"{table.source}: column {name!r} {describe_prompt(*why)}, as a prompt does; if it names objects, say "
+        f"{advice}. "
         for name, (advice, why) in prompts.items()
     )
     if unclear.kinds:
-        return Unclear(f"{said}{unclear}", unclear.kinds, said)
+        return AmbiguousColumns(f"{said}{unclear}", unclear.kinds, said)
     said += "Without it there is no kind of question: " if said else ""
-    alike = twins(table.names)
-    return Unclear(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike}")
+    alike = answer_columns_hint(table.names)
+    return AmbiguousColumns(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike}")
 
 
-def _refuse_twice(table: Table, found: Found) -> None:
+def _refuse_doubled_names(table: Table, found: LayoutMatch) -> None:
     for name in found.names:
         if table.names.count(name) > 1:
             raise ValueError(f"{table.source} has two columns {name!r}; rename one of them")

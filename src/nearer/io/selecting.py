@@ -29,20 +29,18 @@ from nearer._common.findings import Finding, Source
 from nearer._common.formatting import quote_all
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers, LeftOut
-from nearer.io.columns import ANSWERS, SYNONYMS, Found, by_plain
+from nearer.io.columns import ANSWERS, SYNONYMS, LayoutMatch, by_plain
 from nearer.io.labels import Objects, read_lists
 from nearer.io.messages import note, sentence
-from nearer.io.presets import Reading, without_rows
-from nearer.io.table import Column, Loaded, RowSources, Table, encode, plain_numbers
+from nearer.io.presets import TableHints, drop_rows
+from nearer.io.table import Column, LoadedRows, RowSources, Table, encode, plain_numbers
 
-_ORDER: dict[str, Callable[[Any, Any], Any]] = {
+_ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt
 }  # fmt: skip
 
 
 _RULE = re.compile(r"""\s*(?P<name>"[^"]*"|'[^']*'|[^<>=!"']+?)\s*(?P<sign><=|>=|==|!=|=|<|>)\s*(?P<value>.*?)\s*""")
-
-
 _AND = re.compile(r"\s+and\s+|\s*&&\s*")
 
 
@@ -56,12 +54,12 @@ class Rule:
 
     def holds(self, column: Column) -> NDArray[np.bool_]:
         """Return for each cell whether it is as it should be; an empty one is not, unless nothing is excluded by it."""
-        if self.sign in _ORDER:
+        if self.sign in _ORDERINGS:
             numbers = plain_numbers(column)
-            held: NDArray[np.bool_] = np.isfinite(numbers) & _ORDER[self.sign](numbers, float(self.values[0]))
+            held: NDArray[np.bool_] = np.isfinite(numbers) & _ORDERINGS[self.sign](numbers, float(self.values[0]))
             return held
         missing = self.sign == "!="
-        result: NDArray[np.bool_] = column.mapped(self._holds, missing, np.bool_)
+        result: NDArray[np.bool_] = column.map_values(self._holds, missing, np.bool_)
         return result
 
     def _holds(self, cell: Any) -> bool:
@@ -83,7 +81,7 @@ def _same(cell: Any, value: str) -> bool:
     return number is not None and number == _number(value)
 
 
-def rules_of(text: str) -> tuple[Rule, ...]:
+def parse_rules(text: str) -> tuple[Rule, ...]:
     """Return the rules that a text such as ``rt > 0.2 and block != practice`` says."""
     rules = []
     for part in _AND.split(text.strip()):
@@ -95,7 +93,7 @@ def rules_of(text: str) -> tuple[Rule, ...]:
             )
         sign = "==" if found["sign"] == "=" else found["sign"]
         value = found["value"].strip("\"'")
-        if sign in _ORDER and _number(value) is None:
+        if sign in _ORDERINGS and _number(value) is None:
             point = ", which has a point before decimals" if _number(value.replace(",", ".")) is not None else ""
             raise ValueError(f"{part[:60]!r}: {value[:40]!r} is no number{point}; such as 'rt {sign} 0.2'")
         rules.append(Rule(found["name"].strip("\"'"), sign, (value,)))
@@ -107,16 +105,16 @@ def rules_from(
 ) -> tuple[Rule, ...]:
     """Return the rules of all three ways to say them."""
     rules = [
-        Rule(column, sign, _texts(column, values))
+        Rule(column, sign, _as_texts(column, values))
         for sign, said in (("==", keep), ("!=", exclude))
         for column, values in (said or {}).items()
     ]
     for text in [where] if isinstance(where, str) else where or ():
-        rules += rules_of(text)
+        rules += parse_rules(text)
     return tuple(rules)
 
 
-def _texts(column: str, values: Any) -> tuple[str, ...]:
+def _as_texts(column: str, values: Any) -> tuple[str, ...]:
     several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
     texts = tuple(dict.fromkeys(str(value) for value in several))
     if not texts:
@@ -124,11 +122,11 @@ def _texts(column: str, values: Any) -> tuple[str, ...]:
     return texts
 
 
-def selected(
+def select_rows(
     table: Table, rules: Sequence[Rule], columns: Mapping[str, Any] | None
 ) -> tuple[Table, tuple[LeftOut, ...], tuple[Finding, ...]]:
     """Return a table of the rows that all rules keep, what each left out, and values that no row has."""
-    named = [column_of(rule.column, table, columns) for rule in rules]
+    named = [resolve_column(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
     ragged = None if table.ragged is None or not loaded.n_bad else table.ragged(list(loaded.columns))
     kept = np.ones(len(loaded), dtype=bool)
@@ -136,7 +134,7 @@ def selected(
     out, absent = [], list[Finding]()
     for rule, name in zip(rules, named, strict=True):
         values = [*loaded.columns[name].values, *(() if ragged is None else ragged.columns[name].values)]
-        absent += _absent(rule, values, table.source)
+        absent += _absent_values(rule, values, table.source)
         holds = rule.holds(loaded.columns[name])
         n_out = int((kept & ~holds).sum())
         kept &= holds
@@ -156,9 +154,9 @@ def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[Source
     """Return a table of some rows; ``left_out`` are others that have too few or too many cells."""
     rows = np.flatnonzero(kept)
 
-    def load(wanted: Sequence[str]) -> Loaded:
+    def load(wanted: Sequence[str]) -> LoadedRows:
         whole = table.load(wanted)
-        cut = {name: column.taken(rows) for name, column in whole.columns.items()}
+        cut = {name: column.take(rows) for name, column in whole.columns.items()}
         bad_rows = [row for row in whole.bad_rows if row.source not in left_out]
         sources, n_bad = whole.sources[rows], whole.n_bad - len(left_out)
         return replace(whole, columns=cut, sources=sources, bad_rows=bad_rows, n_bad=n_bad)
@@ -176,16 +174,16 @@ def answers_where(answers: Answers, text: str) -> Answers:
     }
     known = {name: encode(array) for name, array in arrays.items() if array is not None}
 
-    def load(wanted: Sequence[str]) -> Loaded:
-        return Loaded({name: known[name] for name in wanted}, RowSources(answers.source, np.arange(len(answers))))
+    def load(wanted: Sequence[str]) -> LoadedRows:
+        return LoadedRows({name: known[name] for name in wanted}, RowSources(answers.source, np.arange(len(answers))))
 
     table = Table(answers.source, tuple(known), load)
-    kept, out, _ = selected(table, rules_of(text), None)
+    kept, out, _ = select_rows(table, parse_rules(text), None)
     chosen = answers[kept.load([]).sources.lines]
     return chosen.reported(left_out=(*answers.report.left_out, *out))
 
 
-def rows_kept(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | None, person: str) -> bool:
+def keeps_any_row(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | None, person: str) -> bool:
     """Return whether rules keep a row of one of several files; ``person`` is who answered if no column says so.
 
     A rule about a column that the file does not have keeps its rows.
@@ -193,7 +191,7 @@ def rows_kept(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | 
     kept: NDArray[np.bool_] = np.ones(len(table.load([table.names[0]])), bool)
     for rule in rules:
         try:
-            name = column_of(rule.column, table, columns)
+            name = resolve_column(rule.column, table, columns)
         except ValueError:
             kept &= keeps_person([rule], person)
         else:
@@ -208,7 +206,7 @@ def keeps_person(rules: Sequence[Rule], person: str) -> bool:
     return all(rule.holds(who)[0] for rule in rules if normalize_name(rule.column) in names)
 
 
-def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
+def resolve_column(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
     """Return the column that is meant: by its name, or by the role that a name like it has."""
     if table.names.count(said) == 1:
         return said
@@ -231,9 +229,9 @@ def column_of(said: str, table: Table, columns: Mapping[str, Any] | None) -> str
     )
 
 
-def _absent(rule: Rule, cells: list[Any], source: str) -> list[Finding]:
+def _absent_values(rule: Rule, cells: list[Any], source: str) -> list[Finding]:
     """Return findings about values that no row has: perhaps they are spelled otherwise."""
-    if rule.sign in _ORDER:
+    if rule.sign in _ORDERINGS:
         distinct = Column(np.arange(len(cells), dtype=np.int32), cells)
         unread = int(np.isinf(plain_numbers(distinct)).sum())
         return [note("not-numbers", source, column=rule.column, n_values=unread)] if unread else []
@@ -242,33 +240,33 @@ def _absent(rule: Rule, cells: list[Any], source: str) -> list[Finding]:
     return [note("absent-value", source, column=rule.column, value=value, values=values) for value in missing[:5]]
 
 
-_FIRST_ROWS = 100_000  # these nearly always tell that all objects hang together
+SAMPLED_ROWS = 100_000  # these nearly always tell that all objects hang together
 
 
-def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Loaded:
+def drop_non_trials(loaded: LoadedRows, found: LayoutMatch, hints: TableHints, own: bool) -> LoadedRows:
     """Return the rows that are answers; if ``own``, `write_answers` wrote the table, and all its rows are."""
     roles = tuple(found.roles)
-    if reading.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
+    if hints.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
         roles = tuple(role for role in found.layout.roles if role not in ("anchor", *ANSWERS))
     empty = np.ones(len(loaded), bool)
     for role in roles:
         for name in found.roles[role]:
             empty &= loaded.columns[name].codes < 0
-    loaded = without_rows(loaded, empty, "no-objects" if reading.pass_over else "empty")
+    loaded = drop_rows(loaded, empty, "no-objects" if hints.pass_over else "empty")
     listed = next((role for role in ("shown", "items") if role in found.layout.roles), None)
-    if reading.pass_over and listed is not None:
+    if hints.pass_over and listed is not None:
         least, why = (2, "fewer-than-two") if listed == "shown" else (3, "fewer-than-three")
-        loaded = without_rows(loaded, _too_few(loaded, found.roles[listed], least), why)
-    if reading.answered_only:
+        loaded = drop_rows(loaded, _shows_fewer(loaded, found.roles[listed], least), why)
+    if hints.answered_only:
         answered = np.zeros(len(loaded), bool)
         for name in found.columns_of(ANSWERS):
             answered |= loaded.columns[name].codes >= 0
-        loaded = without_rows(loaded, ~answered, "no-response")
+        loaded = drop_rows(loaded, ~answered, "no-response")
     if own:
         return loaded
-    stray, objects = stray_rows(loaded, found)
-    if reading.pass_over:
-        return without_rows(loaded, stray, "stray", objects)
+    stray, objects = disconnected_rows(loaded, found)
+    if hints.pass_over:
+        return drop_rows(loaded, stray, "stray", objects)
     if not stray.any():
         return loaded
     n_rows = int(stray.sum())
@@ -276,38 +274,40 @@ def passed_over(loaded: Loaded, found: Found, reading: Reading, own: bool) -> Lo
     return replace(loaded, findings=(*loaded.findings, strange))
 
 
-def _too_few(loaded: Loaded, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
+def _shows_fewer(loaded: LoadedRows, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
     list_of, lists = read_lists([loaded.columns[name] for name in names])
     return np.array([len(each) < least for each in lists])[list_of]
 
 
-def stray_rows(loaded: Loaded, found: Found) -> tuple[NDArray[np.bool_], list[str]]:
+def disconnected_rows(loaded: LoadedRows, found: LayoutMatch) -> tuple[NDArray[np.bool_], list[str]]:
     """Return which rows are about objects that no other row mentions, and what these objects are.
 
     Rows of a part of the objects are stray if all show the same options while those of another part do not. If the
     options of no part vary, all parts but the largest are stray.
     """
     stray = np.zeros(len(loaded), bool)
-    for first_rows in (slice(_FIRST_ROWS), slice(None)):
+    for first_rows in (slice(SAMPLED_ROWS), slice(None)):
         nodes, inside, labels = _nodes(loaded, found, first_rows)
         rows = np.flatnonzero((nodes >= 0).all(axis=1))
-        part_of = _parts(nodes[rows], inside, len(labels))
+        part_of = _component_of(nodes[rows], inside, len(labels))
         if len(labels) == 0 or part_of[: len(labels)].max() == 0:
             return stray, []
     part_of_object, part = part_of[: len(labels)], part_of[nodes[rows, 0]]
     options = np.sort(nodes[rows, 1:] if "anchor" in found.layout.roles else nodes[rows], axis=1)
     n_parts = int(part_of.max()) + 1
-    main = _differ(options, part, n_parts)
+    main = _rows_differ(options, part, n_parts)
     if not main.any():
         sizes = np.bincount(part_of_object, minlength=n_parts)
         largest = sizes == sizes.max()
-        main = largest & _differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
+        main = largest & _rows_differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
     stray_parts = ~main & (np.bincount(part, minlength=n_parts) > 0) & main.any()
     stray[rows] = stray_parts[part]
     return stray, [labels[at] for at in np.flatnonzero(stray_parts[part_of_object])]
 
 
-def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], list[tuple[int, ...]], list[str]]:
+def _nodes(
+    loaded: LoadedRows, found: LayoutMatch, rows: slice
+) -> tuple[NDArray[Any], list[tuple[int, ...]], list[str]]:
     """Return what each row mentions, (n, k): objects, and lists, numbered after the objects.
 
     Also returns the objects in each list, and the labels of all objects.
@@ -323,7 +323,7 @@ def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], lis
         list_of, lists = read_lists([taken[name] for name in found.roles[shown]])
     objects = Objects(columns, (item for each in lists for item in each))
     position = objects.position
-    nodes = [column.mapped(lambda value: position.get(str(value), -1), -1, np.int32) for column in columns]
+    nodes = [column.map_values(lambda value: position.get(str(value), -1), -1, np.int32) for column in columns]
     if "items" in single:  # a row with fewer items mentions one of them again
         one = np.max(nodes, axis=0)
         nodes = [np.where(each < 0, one, each) for each in nodes]
@@ -335,7 +335,7 @@ def _nodes(loaded: Loaded, found: Found, rows: slice) -> tuple[NDArray[Any], lis
     return np.stack(nodes, axis=1), list(distinct), list(position)
 
 
-def _parts(nodes: NDArray[Any], inside: list[tuple[int, ...]], n_objects: int) -> NDArray[np.int32]:
+def _component_of(nodes: NDArray[Any], inside: list[tuple[int, ...]], n_objects: int) -> NDArray[np.int32]:
     """Return the part, (n_objects + number of lists,), that each object and each list belongs to."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -352,7 +352,7 @@ def _parts(nodes: NDArray[Any], inside: list[tuple[int, ...]], n_objects: int) -
     return np.asarray(connected_components(edges.tocsr(), directed=False)[1], np.int32)
 
 
-def _differ(rows: NDArray[Any], part: NDArray[np.int32], n_parts: int) -> NDArray[np.bool_]:
+def _rows_differ(rows: NDArray[Any], part: NDArray[np.int32], n_parts: int) -> NDArray[np.bool_]:
     """Return for every part whether its rows differ."""
     first = np.zeros(n_parts, np.intp)
     first[part[::-1]] = np.arange(len(part))[::-1]

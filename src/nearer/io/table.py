@@ -25,7 +25,7 @@ from nearer.io.answers import BadAnswers
 from nearer.io.messages import note, place, shortened
 
 Codes: TypeAlias = NDArray[np.int32]
-MOST_BAD_ROWS_KEPT = 1000
+MAX_BAD_ROWS = 1000
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Column:
     codes: Codes
     values: list[Any]
 
-    def mapped(self, function: Callable[[Any], Any], missing: Any, dtype: Any) -> NDArray[Any]:
+    def map_values(self, function: Callable[[Any], Any], missing: Any, dtype: Any) -> NDArray[Any]:
         """Return ``function`` of every cell, worked out once for every distinct value."""
         table = np.empty(len(self.values) + 1, dtype)
         for code, value in enumerate(self.values):
@@ -46,7 +46,7 @@ class Column:
         table[-1] = missing  # where a code of -1 points
         return table[self.codes]
 
-    def taken(self, rows: NDArray[Any]) -> Column:
+    def take(self, rows: NDArray[Any]) -> Column:
         """Return some rows, with the values that these have."""
         codes = self.codes[rows]
         there = np.bincount(codes[codes >= 0], minlength=len(self.values)) > 0
@@ -114,7 +114,7 @@ class RowSources:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedRows:
     """The columns asked for, where their rows stand, and the rows that have no cells to speak of.
 
     ``findings`` are about rows that were dropped on the way.
@@ -129,7 +129,7 @@ class Loaded:
     def __len__(self) -> int:
         return len(self.sources)
 
-    def only(self, rows: NDArray[Any], *findings: Finding) -> Loaded:
+    def only(self, rows: NDArray[Any], *findings: Finding) -> LoadedRows:
         """Return some rows, with findings about the others."""
         columns = {name: Column(column.codes[rows], column.values) for name, column in self.columns.items()}
         return replace(self, columns=columns, sources=self.sources[rows], findings=(*self.findings, *findings))
@@ -141,12 +141,12 @@ class Table:
 
     source: str  # name for messages
     names: tuple[str, ...]  # names of all columns, in order
-    load: Callable[[Sequence[str]], Loaded]  # takes names and returns their columns
+    load: Callable[[Sequence[str]], LoadedRows]  # takes names and returns their columns
     delimited: bool = False  # whether this is a text file of cells, in which formulas may have been made inert
-    peek: Callable[[Sequence[str]], Loaded] | None = None
+    peek: Callable[[Sequence[str]], LoadedRows] | None = None
     positional: bool = False  # whether the columns were a matrix and have their names from their places
     indices: bool = False  # whether integers are indices of objects, and not labels that may be any number
-    ragged: Callable[[Sequence[str]], Loaded] | None = None
+    ragged: Callable[[Sequence[str]], LoadedRows] | None = None
     findings: tuple[Finding, ...] = ()  # what a reader should know of the file
 
     def with_findings(self, *findings: Finding, **changes: Any) -> Table:
@@ -175,14 +175,14 @@ class Encoder:
     def column(self, strip: bool = True) -> Column:
         """Return the column; cells that hold nothing, or only spaces if ``strip``, are empty."""
         codes = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.int32)
-        return merged(codes, [_stripped(v) if strip else v for v in self.index])
+        return deduplicate(codes, [_stripped(v) if strip else v for v in self.index])
 
 
 def _stripped(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def merged(codes: Codes, values: Sequence[Any]) -> Column:
+def deduplicate(codes: Codes, values: Sequence[Any]) -> Column:
     """Return a column in which values are distinct and none is empty."""
     index: dict[Any, int] = {}
     new = np.empty(len(values) + 1, np.int32)
@@ -205,7 +205,7 @@ def encode(values: Any) -> Column:
         distinct, codes = np.unique(array.astype(np.float64), return_inverse=True)  # 2**53 is no float16
         known = distinct[~np.isnan(distinct)]
         whole = bool((known == np.trunc(known)).all() and (np.abs(known) < 2**53).all())
-        return merged(codes.astype(np.int32), [_number(v, whole) for v in distinct.tolist()])
+        return deduplicate(codes.astype(np.int32), [_number(v, whole) for v in distinct.tolist()])
     encoder = Encoder()
     encoder.add([cell(value) for value in array.tolist()])
     return encoder.column(strip=False)
@@ -244,13 +244,13 @@ def cell(value: Any) -> Any:
     return str(value)
 
 
-def present(column: Column) -> list[Any]:
+def distinct_values(column: Column) -> list[Any]:
     """Return the distinct values that rows of a column have."""
     return [column.values[code] for code in np.unique(column.codes[column.codes >= 0]).tolist()]
 
 
-_SKIP = "--skip-bad (skip_bad=True) skips them"
-_CATCH = (
+_SKIP_ADVICE = "--skip-bad (skip_bad=True) skips them"
+_CATCH_ADVICE = (
     "If those that show an object twice are catch questions, name the column that marks them: "
     "--catch NAME (catch='NAME')"
 )
@@ -285,24 +285,24 @@ class RowErrors:
 
     def findings(self, sources: RowSources) -> list[Finding]:
         """Return the first thousand, in the order of the table."""
-        first = [(int(row), at) for at, (rows, _, _) in enumerate(self._found) for row in rows[:MOST_BAD_ROWS_KEPT]]
+        first = [(int(row), at) for at, (rows, _, _) in enumerate(self._found) for row in rows[:MAX_BAD_ROWS]]
         found = []
-        for row, at in sorted(first)[:MOST_BAD_ROWS_KEPT]:
+        for row, at in sorted(first)[:MAX_BAD_ROWS]:
             _, code, of_row = self._found[at]
             numbers = dict(of_row(row))
             found.append(Finding(code, "error", sources.at(row), numbers, numbers.pop("concerned", ())))
         return found
 
 
-def gather_bad(
-    loaded: Loaded, errors: RowErrors, source: str, skip_bad: bool, any_left: bool
+def collect_bad_rows(
+    loaded: LoadedRows, errors: RowErrors, source: str, skip_bad: bool, any_left: bool
 ) -> tuple[tuple[Finding, ...], int]:
     """Return the rows to be skipped, or refuse them."""
     found = sorted([*loaded.bad_rows, *errors.findings(loaded.sources)], key=loaded.sources.order)
-    bad_rows = found[:MOST_BAD_ROWS_KEPT]
+    bad_rows = found[:MAX_BAD_ROWS]
     n_bad = loaded.n_bad + int(errors.bad.sum())
     if n_bad and not skip_bad:
-        raise BadAnswers(bad_rows, n_bad, f"{_SKIP}\n{_CATCH}" if errors.any_twice else _SKIP)
+        raise BadAnswers(bad_rows, n_bad, f"{_SKIP_ADVICE}\n{_CATCH_ADVICE}" if errors.any_twice else _SKIP_ADVICE)
     if not any_left:
         if n_bad:
             raise BadAnswers(bad_rows, n_bad, f"no answer of {source} is left without them")
@@ -313,10 +313,10 @@ def gather_bad(
 _MISSING = frozenset({"", "na", "nan", "null", "none", "undefined", "nil"})
 _NUMERIC = re.compile(r"[+-]?[\d.,]+")
 _GROUPS = {mark: re.compile(rf"[+-]?[1-9]\d{{0,2}}({re.escape(mark)}\d{{3}})+") for mark in ",."}
-_LONGEST_ANSWER = 100.0  # seconds; times whose median is above are in milliseconds
+MAX_SECONDS = 100.0  # seconds; times whose median is above are in milliseconds
 
 
-def _commas(texts: list[str]) -> tuple[str, str]:
+def _decimal_marks(texts: list[str]) -> tuple[str, str]:
     """Return what stands between thousands, and what before decimals, in a whole column.
 
     Half of Europe writes 1,5 and 1.234,5; others write 1.5 and 1,234.5. Where only numbers such as 1,234 have commas,
@@ -331,7 +331,7 @@ def _commas(texts: list[str]) -> tuple[str, str]:
     return (",", ".") if all(_GROUPS[","].fullmatch(text) for text in with_comma) else ("", ",")
 
 
-def _parsed(value: Any, thousands: str, decimal: str) -> float:
+def _parse_number(value: Any, thousands: str, decimal: str) -> float:
     """Return a number, NaN where there is none, and infinity for what is no number."""
     if isinstance(value, int):
         return float(value) if abs(value) < 2**63 else math.inf
@@ -351,8 +351,8 @@ def _parsed(value: Any, thousands: str, decimal: str) -> float:
 
 def plain_numbers(column: Column) -> NDArray[np.float64]:
     """Return the numbers of a column, (n,): NaN where there is none, infinity for what is no number."""
-    commas = _commas([value for value in column.values if isinstance(value, str)])
-    return np.asarray(column.mapped(lambda value: _parsed(value, *commas), math.nan, np.float64))
+    commas = _decimal_marks([value for value in column.values if isinstance(value, str)])
+    return np.asarray(column.map_values(lambda value: _parse_number(value, *commas), math.nan, np.float64))
 
 
 def read_numbers(
@@ -376,7 +376,7 @@ def read_numbers(
     return numbers, ()
 
 
-def in_proportion(
+def check_proportions(
     numbers: NDArray[np.float64], column: Column, what: str, errors: RowErrors, source: str, most: float = 1e9
 ) -> tuple[NDArray[np.float64], tuple[Finding, ...]]:
     """Return weights that sums and products can be made of, and findings.
@@ -407,6 +407,6 @@ def as_seconds(times: NDArray[np.float64], name: str, unit: Literal["s", "ms"] |
     if unit is None:
         known = np.sort(times[~np.isnan(times)])
         says_so = normalize_name(name).endswith(("ms", "msec", "msecs", "millis", "milliseconds"))
-        long = len(known) > 0 and bool(known[(len(known) - 1) // 2] > _LONGEST_ANSWER)  # no mean of two, as above
+        long = len(known) > 0 and bool(known[(len(known) - 1) // 2] > MAX_SECONDS)  # no mean of two, as above
         unit = "ms" if says_so or long else "s"
     return times / 1000 if unit == "ms" else times

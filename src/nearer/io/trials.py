@@ -29,17 +29,17 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import number_by_appearance, pair_codes, sorted_unique
 from nearer.data.labels import refuse_all_zero
 from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers, TrialRow
-from nearer.io.labels import spread
+from nearer.io.labels import take_labels
 from nearer.io.messages import note, with_column
-from nearer.io.presets import Reading
-from nearer.io.questions import Asked, Question
-from nearer.io.table import Column, RowSources, as_seconds, in_proportion, read_numbers
+from nearer.io.presets import TableHints
+from nearer.io.questions import Question, TableComparisons
+from nearer.io.table import Column, RowSources, as_seconds, check_proportions, read_numbers
 
 Extras: TypeAlias = dict[str, NDArray[np.float64]]
 
 
 def read_extras(
-    question: Question, reading: Reading, by_confidence: bool, own: bool
+    question: Question, hints: TableHints, by_confidence: bool, own: bool
 ) -> tuple[Extras, tuple[Finding, ...]]:
     """Return the numbers that come with answers, one for every row of the table, and findings about them."""
     extras: Extras = {}
@@ -54,11 +54,11 @@ def read_extras(
         if numbers is None:
             continue
         if role == "seconds":
-            unit: Any = "s" if own else ("ms" if question.name(role) in reading.milliseconds else None)
+            unit: Any = "s" if own else ("ms" if question.name(role) in hints.milliseconds else None)
             numbers = as_seconds(numbers, question.name(role), unit)
         if must:
             column = question.column(role)
-            numbers, found = in_proportion(numbers, column, words, question.errors, question.source)
+            numbers, found = check_proportions(numbers, column, words, question.errors, question.source)
             findings += found
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
@@ -84,7 +84,7 @@ def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column 
 
 
 @dataclass(frozen=True)
-class _Counted:
+class _Weighting:
     """Who gave the answers, (a,), and the trials and weights, (m,), of their comparisons."""
 
     annotators: NDArray[Any] | None
@@ -94,15 +94,15 @@ class _Counted:
     findings: tuple[Finding, ...]
 
 
-def _counted(
+def _weighting(
     question: Question,
     extras: Extras,
     rows: NDArray[np.intp],
-    judged: Judged,
+    candidates: TrialCandidates,
     weight_by_confidence: bool,
-) -> _Counted:
+) -> _Weighting:
     """Return what answers count; ``rows`` are those of the table, one for every answer."""
-    answer_of = judged.answer_of
+    answer_of = candidates.answer_of
     annotator = _labels_of(question, "annotator", rows)
     trial = _labels_of(question, "trial", rows)
     trials: NDArray[Any] | None = None
@@ -110,7 +110,7 @@ def _counted(
     wrong: TrialNumbers | None = None
     findings: tuple[Finding, ...] = ()
     if trial is not None:
-        found = group_trials(judged, trial, annotator, question.name("trial"), "weight" in extras)
+        found = group_trials(candidates, trial, annotator, question.name("trial"), "weight" in extras)
         wrong, findings = found.wrong, found.findings
         if wrong is None or wrong.n_trials < wrong.n_answers:
             trials, weights = found.labels[answer_of], shared_weights(found.groups[answer_of])
@@ -125,13 +125,13 @@ def _counted(
         weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
     if weights is not None:
         refuse_all_zero(weights)
-    who = None if annotator is None else spread(annotator.values, annotator.codes)
-    return _Counted(who, trials, weights, wrong, findings)
+    who = None if annotator is None else take_labels(annotator.values, annotator.codes)
+    return _Weighting(who, trials, weights, wrong, findings)
 
 
-def assembled(
+def assemble(
     question: Question,
-    asked: Asked,
+    asked: TableComparisons,
     extras: Extras,
     sources: RowSources,
     report: ReadingReport,
@@ -142,10 +142,10 @@ def assembled(
     new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
     rows = expansion.row_of[new_answer]  # of the table, one for every answer
     answer_of = np.cumsum(new_answer) - 1
-    judged = Judged(asked.kind, asked.near_first, answer_of, sources[rows], asked.objects.labels)
-    counted = _counted(question, extras, rows, judged, weight_by_confidence)
+    candidates = TrialCandidates(asked.kind, asked.near_first, answer_of, sources[rows], asked.objects.labels)
+    counted = _weighting(question, extras, rows, candidates, weight_by_confidence)
     annotators = counted.annotators
-    rows_of_objects, objects = asked.compressed()
+    rows_of_objects, objects = asked.rows_and_labels()
     comparisons = Comparisons(
         rows=rows_of_objects,
         answers=asked.signs,
@@ -180,15 +180,15 @@ def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.i
     return np.asarray(np.nan_to_num(places[rows], nan=-1).astype(np.int64))
 
 
-_MISTAKES = 0.05  # share of trial numbers that may stand for several questions by mistake
-_EXAMPLES = 3
-_MAX_ROWS = 3  # of an example
+MAX_MIXED_SHARE = 0.05  # share of trial numbers that may stand for several questions by mistake
+MAX_EXAMPLES = 3
+MAX_EXAMPLE_ROWS = 3  # of an example
 
 IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Judged:
+class TrialCandidates:
     """Answers whose trials are looked for."""
 
     kind: Kind
@@ -212,13 +212,15 @@ class Trials(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def group_trials(judged: Judged, trial: Column, annotator: Column | None, name: str, weighted: bool) -> Trials:
+def group_trials(
+    candidates: TrialCandidates, trial: Column, annotator: Column | None, name: str, weighted: bool
+) -> Trials:
     """Return the trials of answers that all have one.
 
     Two annotators with the same trial id are two trials, which then have numbers for labels. ``name`` is the column's;
     ``weighted`` says whether the table has weights of its own, so that trials do not change what rows count.
     """
-    source = judged.sources.whole
+    source = candidates.sources.whole
     codes = trial.codes.astype(np.int64)
     if annotator is not None:
         codes = codes * len(annotator.values) + annotator.codes
@@ -226,18 +228,18 @@ def group_trials(judged: Judged, trial: Column, annotator: Column | None, name: 
     runs = np.cumsum(np.r_[False, groups[1:] != groups[:-1]])
     n_groups = int(groups.max()) + 1
     several = np.bincount(groups) > 1
-    mixed = several & ~_one_question(judged, groups, np.arange(len(groups)) if annotator is None else runs)
+    mixed = several & ~_one_question(candidates, groups, np.arange(len(groups)) if annotator is None else runs)
     if mixed.any():
-        taken_apart = mixed if mixed.sum() <= _MISTAKES * several.sum() else np.ones(n_groups, bool)
-        split = _split(judged, groups, runs, taken_apart)
-        return Trials(split, split, _trial_numbers(judged, name, groups, split, mixed))
+        taken_apart = mixed if mixed.sum() <= MAX_MIXED_SHARE * several.sum() else np.ones(n_groups, bool)
+        split = _split_mixed(candidates, groups, runs, taken_apart)
+        return Trials(split, split, _trial_numbers(candidates, name, groups, split, mixed))
     findings: tuple[Finding, ...] = ()
     if int(runs[-1]) + 1 > n_groups:
         findings = (note("scattered-trials", source),)
     elif annotator is None and n_groups < len(groups) and not weighted:
         findings = (note("grouped-rows", source, n_rows=len(groups), n_trials=n_groups),)
     n_ids = len(np.unique(trial.codes))
-    labels = spread(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)
+    labels = take_labels(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)
     return Trials(groups, labels, None, findings)
 
 
@@ -249,17 +251,17 @@ def shared_weights(groups: IntArray) -> NDArray[np.float64] | None:
     return np.asarray(1.0 / sizes[groups])
 
 
-def _split(judged: Judged, groups: IntArray, runs: IntArray, mixed: NDArray[np.bool_]) -> IntArray:
+def _split_mixed(candidates: TrialCandidates, groups: IntArray, runs: IntArray, mixed: NDArray[np.bool_]) -> IntArray:
     """Return trials, (a,), in which mixed groups are cut into runs of rows about one question, or into rows."""
     apart = mixed[groups]
-    whole = _one_question(judged, runs, np.arange(len(groups)))[runs]
+    whole = _one_question(candidates, runs, np.arange(len(groups)))[runs]
     alone = apart & ~whole
     keys = np.where(apart, runs, groups) + np.where(apart, groups.max() + 1, 0)
     keys = np.where(alone, keys.max() + 1 + np.arange(len(groups)), keys)
     return number_by_appearance(keys)
 
 
-def _one_question(judged: Judged, groups: IntArray, units: IntArray) -> NDArray[np.bool_]:
+def _one_question(candidates: TrialCandidates, groups: IntArray, units: IntArray) -> NDArray[np.bool_]:
     """Return for each group of answers, (g,), whether it is about one question.
 
     ``units``, (a,), are what may ask for the same comparison again and still be one question with itself: an answer, or
@@ -267,23 +269,23 @@ def _one_question(judged: Judged, groups: IntArray, units: IntArray) -> NDArray[
     """
     n_groups = int(groups.max()) + 1
     rows_in_group = np.bincount(groups, minlength=n_groups)
-    kept = (rows_in_group > 1)[groups[judged.answer_of]]
+    kept = (rows_in_group > 1)[groups[candidates.answer_of]]
     if not kept.any():
         return np.ones(n_groups, bool)
-    rows, answer_of = judged.rows[kept].astype(np.int64), judged.answer_of[kept]
+    rows, answer_of = candidates.rows[kept].astype(np.int64), candidates.answer_of[kept]
     of = groups[answer_of]
     sizes = _n_objects(rows, of, n_groups)
     of_answer = _n_objects(rows, answer_of, len(groups))
     one: NDArray[np.bool_] = np.bincount(of, sizes[of] != of_answer[answer_of], minlength=n_groups) == 0
-    if judged.kind in ("grid", "ranking", "ranked-grid"):
+    if candidates.kind in ("grid", "ranking", "ranked-grid"):
         one &= _all_equal(rows[:, 0], of, n_groups)
-    elif judged.kind in ("triplet", "quadruplet"):
-        one |= _parts_of_one(rows, of, sizes)
-    asked = _answered(rows, answer_of) if judged.kind == "grid" else _asked(rows)
-    return one & ~_asked_again(asked, of, units[answer_of], n_groups)
+    elif candidates.kind in ("triplet", "quadruplet"):
+        one |= _may_be_one_choice(rows, of, sizes)
+    asked = _answer_numbers(rows, answer_of) if candidates.kind == "grid" else _question_numbers(rows)
+    return one & ~_is_repeated(asked, of, units[answer_of], n_groups)
 
 
-def _parts_of_one(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
+def _may_be_one_choice(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -> NDArray[np.bool_]:
     """Return whether the comparisons of each group may be those of one grid, ranking or choice of items or pairs."""
     n_groups = len(sizes)
     n = int(rows.max()) + 1
@@ -293,7 +295,7 @@ def _parts_of_one(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -> NDA
     n_rows = np.bincount(of, minlength=n_groups)
     named = _all_equal(rows[:, 1], of, n_groups) | _all_equal(rows[:, 2], of, n_groups)
     one_of_items = named & (2 * n_rows >= (sizes - 1) * (sizes - 2))
-    return one_of_items | (_all_equal(rows[:, 0], of, n_groups) & _linked(rows[:, 1:], of, n_groups))
+    return one_of_items | (_all_equal(rows[:, 0], of, n_groups) & _are_linked(rows[:, 1:], of, n_groups))
 
 
 def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
@@ -311,7 +313,7 @@ def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray
     return np.bincount(named // n, minlength=n_groups)
 
 
-def _linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
+def _are_linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
     """Return whether the options of each group, (m, 2), are linked by its comparisons."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -324,7 +326,7 @@ def _linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[
     return _all_equal(part.astype(np.int64), (nodes // n).astype(np.intp), n_groups)
 
 
-def _asked(rows: NDArray[np.int64]) -> IntArray:
+def _question_numbers(rows: NDArray[np.int64]) -> IntArray:
     """Return the number of what each comparison asks, whichever way it was answered."""
     n = int(rows.max()) + 1
     ends = ((0, 1), (0, 2)) if rows.shape[1] == 3 else ((0, 1), (2, 3))
@@ -332,7 +334,7 @@ def _asked(rows: NDArray[np.int64]) -> IntArray:
     return np.unique(np.sort(pairs, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _answered(rows: NDArray[np.int64], answer_of: IntArray) -> NDArray[np.uint64]:
+def _answer_numbers(rows: NDArray[np.int64], answer_of: IntArray) -> NDArray[np.uint64]:
     """Return for each comparison a number of what its whole answer says: clicks on one grid differ."""
     _, said = np.unique(rows, axis=0, return_inverse=True)
     numbers = np.random.default_rng(0).integers(2**63, size=len(rows), dtype=np.uint64)[said.reshape(-1)]
@@ -341,7 +343,7 @@ def _answered(rows: NDArray[np.int64], answer_of: IntArray) -> NDArray[np.uint64
     return sums[answer_of]
 
 
-def _asked_again(asked: NDArray[Any], of: IntArray, units: IntArray, n_groups: int) -> NDArray[np.bool_]:
+def _is_repeated(asked: NDArray[Any], of: IntArray, units: IntArray, n_groups: int) -> NDArray[np.bool_]:
     """Return whether two units of a group ask for the same."""
     order = np.lexsort((units, asked, of))
     of, asked, units = of[order], asked[order], units[order]
@@ -350,7 +352,7 @@ def _asked_again(asked: NDArray[Any], of: IntArray, units: IntArray, n_groups: i
 
 
 def _trial_numbers(
-    judged: Judged, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]
+    candidates: TrialCandidates, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]
 ) -> TrialNumbers:
     """Return what the column held and what was made of it, with the first rows of the same number."""
     _, first = np.unique(groups, return_index=True)
@@ -359,7 +361,7 @@ def _trial_numbers(
         at = np.flatnonzero(groups == group)
         apart = at[np.sort(np.unique(split[at], return_index=True)[1])]
         if len(apart) > 1:
-            examples.append(TrialExample(tuple(map(judged.row, apart[:_MAX_ROWS].tolist())), len(apart)))
-        if len(examples) == _EXAMPLES:
+            examples.append(TrialExample(tuple(map(candidates.row, apart[:MAX_EXAMPLE_ROWS].tolist())), len(apart)))
+        if len(examples) == MAX_EXAMPLES:
             break
     return TrialNumbers(name, len(groups), len(mixed), int(mixed.sum()), int(split.max()) + 1, tuple(examples))

@@ -33,13 +33,22 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.labels import refuse_all_zero
 from nearer.io.answers import KINDS, Answers, Kind, ReadingReport
 from nearer.io.choice_coding import Coding
-from nearer.io.columns import LAYOUTS, NEAR_FAR, Found, Roles
-from nearer.io.delimited import restored
-from nearer.io.labels import spread
-from nearer.io.multi_file import kept_apart
+from nearer.io.columns import LAYOUTS, NEAR_FAR, LayoutMatch, Roles
+from nearer.io.delimited import unescape_column
+from nearer.io.labels import take_labels
+from nearer.io.multi_file import namespace_by_file
 from nearer.io.presets import CHOSEN, OTHER, PURPOSE
-from nearer.io.questions import Asked, Question, read_question
-from nearer.io.table import Column, Loaded, RowErrors, Table, gather_bad, in_proportion, merged, read_numbers
+from nearer.io.questions import Question, TableComparisons, read_question
+from nearer.io.table import (
+    Column,
+    LoadedRows,
+    RowErrors,
+    Table,
+    check_proportions,
+    collect_bad_rows,
+    deduplicate,
+    read_numbers,
+)
 
 _SUFFIXES = {
     None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),
@@ -183,9 +192,9 @@ def _salmon(answers: Answers) -> Columns:
         shown["left"] = np.choose(places + 1, [unknown, winner, loser], mode="clip")
         shown["right"] = np.choose(places + 1, [unknown, loser, winner], mode="clip")
     objects = answers.comparisons.objects
-    columns: Columns = {name: _or_none(at, at < 0) for name, at in shown.items()}
+    columns: Columns = {name: _blank(at, at < 0) for name, at in shown.items()}
     for ending in ("_html", "_filename"):
-        columns |= {name + ending: _or_none(objects[at], at < 0) for name, at in shown.items()}
+        columns |= {name + ending: _blank(objects[at], at < 0) for name, at in shown.items()}
     extras = _extras(answers)
     extras.pop("place", None)
     nobody = np.full(len(head), None)
@@ -195,7 +204,7 @@ def _salmon(answers: Answers) -> Columns:
     return columns | extras | {"nearer_kind": np.full(len(head), answers.kind)}
 
 
-def _or_none(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
+def _blank(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
     cells = values.astype(object)
     cells[missing] = None
     return cells
@@ -204,7 +213,7 @@ def _or_none(values: NDArray[Any], missing: NDArray[np.bool_]) -> NDArray[Any]:
 def _jspsych(answers: Answers) -> Columns:
     anchor, near, far = _oriented(answers, "jsPsych")
     places = _places(answers)
-    turned = places == 1
+    reversed_ = places == 1
     objects = answers.comparisons.objects
     extras = _extras(answers)
     seconds = extras.get("seconds", np.full(len(anchor), np.nan))
@@ -214,9 +223,9 @@ def _jspsych(answers: Answers) -> Columns:
         "time_elapsed": np.nancumsum(np.nan_to_num(seconds)) * 1000,
         "rt": seconds * 1000,
         "anchor": objects[anchor],
-        "left": objects[np.where(turned, far, near)],
-        "right": objects[np.where(turned, near, far)],
-        "response": turned.astype(int),
+        "left": objects[np.where(reversed_, far, near)],
+        "right": objects[np.where(reversed_, near, far)],
+        "response": reversed_.astype(int),
     }
     if "annotator" in extras:
         columns["subject"] = extras.pop("annotator")
@@ -300,7 +309,7 @@ def _write_parquet(columns: Columns, path: Path) -> None:
 TRIPLET = ("anchor", "near", "far")
 LABELS = ("annotator", "trial")
 NUMBERS = ("weight", "seconds", "confidence", "place")
-_MOST_APART = 1e30  # weights here are products: of what a row counted, its share of a trial, and a confidence
+MAX_WEIGHT_RATIO = 1e30  # weights here are products: of what a row counted, its share of a trial, and a confidence
 _TRIPLET_LAYOUT, _QUADRUPLET_LAYOUT = LAYOUTS[1], LAYOUTS[3]
 
 
@@ -326,18 +335,18 @@ def read_native(
     marks = [name for name in ("nearer_answer", "nearer_kind") if name in table.names]
     loaded = table.load([*(role for role in roles), *marks])
     if table.delimited:
-        loaded = replace(loaded, columns={name: restored(column) for name, column in loaded.columns.items()})
-    kind = _kind(loaded, kind, table.source)
+        loaded = replace(loaded, columns={name: unescape_column(column) for name, column in loaded.columns.items()})
+    kind = _own_kind(loaded, kind, table.source)
     numbered = {
-        name: kept_apart(loaded.columns[name], loaded.sources)
+        name: namespace_by_file(loaded.columns[name], loaded.sources)
         for name in ("nearer_answer", "trial")
         if name in loaded.columns
     }
     loaded = replace(loaded, columns=loaded.columns | numbered)
-    loaded, unmentioned = _without_objects(loaded, layout.roles)
+    loaded, unmentioned = _drop_object_rows(loaded, layout.roles)
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
-        gather_bad(loaded, errors, table.source, skip_bad, any_left=False)
+        collect_bad_rows(loaded, errors, table.source, skip_bad, any_left=False)
     numbers: dict[str, NDArray[np.float64]] = {}
     findings = list(table.findings)
     for role in (each for each in NUMBERS if each in roles):
@@ -347,18 +356,18 @@ def read_native(
             numbers[role] = values
     if "weight" in numbers:
         weights = numbers["weight"], loaded.columns["weight"]
-        numbers["weight"], noticed = in_proportion(*weights, "weight", errors, table.source, _MOST_APART)
+        numbers["weight"], noticed = check_proportions(*weights, "weight", errors, table.source, MAX_WEIGHT_RATIO)
         findings += noticed
     for role in ("nearer_answer", *(each for each in LABELS if each in roles)):
         errors.add(loaded.columns[role].codes < 0, "missing", what=role)
-    question = Question(Found(layout, roles), loaded.columns, errors, table.source, False, Coding(), names)
+    question = Question(LayoutMatch(layout, roles), loaded.columns, errors, table.source, False, Coding(), names)
     asked = read_question(question)
-    bad_rows, n_bad = gather_bad(loaded, errors, table.source, skip_bad, len(asked.expansion.rows) > 0)
+    bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, skip_bad, len(asked.expansion.rows) > 0)
     report = ReadingReport((*findings, *asked.findings), bad_rows, n_bad)
     return _assembled(question, asked, numbers, loaded, unmentioned, kind, report)
 
 
-def _kind(loaded: Loaded, said: str | None, source: str) -> str:
+def _own_kind(loaded: LoadedRows, said: str | None, source: str) -> str:
     """Return the kind that an npz file says, or the one that the rows of another file do."""
     column = loaded.columns.get("nearer_kind")
     found = [said] if said is not None else (column.values if column else [])
@@ -368,7 +377,7 @@ def _kind(loaded: Loaded, said: str | None, source: str) -> str:
     return kinds[0]
 
 
-def _without_objects(loaded: Loaded, roles: tuple[str, ...]) -> tuple[Loaded, list[Any]]:
+def _drop_object_rows(loaded: LoadedRows, roles: tuple[str, ...]) -> tuple[LoadedRows, list[Any]]:
     """Return the rows that are comparisons, and the labels that the others name."""
     column = loaded.columns.get("nearer_kind")
     if column is None or "object" not in column.values:
@@ -381,9 +390,9 @@ def _without_objects(loaded: Loaded, roles: tuple[str, ...]) -> tuple[Loaded, li
 
 def _assembled(
     question: Question,
-    asked: Asked,
+    asked: TableComparisons,
     numbers: dict[str, NDArray[np.float64]],
-    loaded: Loaded,
+    loaded: LoadedRows,
     unmentioned: list[Any],
     kind: str,
     report: ReadingReport,
@@ -394,15 +403,15 @@ def _assembled(
     order = np.argsort(np.argsort(first))  # answers in the order in which they appear
     answer_of = order[inverse].astype(np.intp)
     rows = kept[np.sort(first)]
-    labels = {role: _integers_back(loaded.columns[role], role) for role in LABELS if role in question.found.roles}
-    spread_labels = {role: spread(column.values, column.codes[kept]) for role, column in labels.items()}
+    labels = {role: _as_numbers(loaded.columns[role], role) for role in LABELS if role in question.found.roles}
+    spread_labels = {role: take_labels(column.values, column.codes[kept]) for role, column in labels.items()}
     weights = numbers["weight"][kept] if "weight" in numbers else None
     if weights is not None:
         refuse_all_zero(weights)
     seen = asked.seen.copy()
     for label in unmentioned:
         seen[asked.objects.position[str(label)]] = True
-    comparison_rows, objects = replace(asked, seen=seen).compressed()
+    comparison_rows, objects = replace(asked, seen=seen).rows_and_labels()
     comparisons = Comparisons(
         rows=comparison_rows,
         answers=asked.signs,
@@ -427,7 +436,7 @@ def _assembled(
     )
 
 
-def _integers_back(column: Column, role: str) -> Column:
+def _as_numbers(column: Column, role: str) -> Column:
     """Return trials that were numbered as numbers, also from text."""
     if role != "trial" or not all(
         str(value).isascii() and str(value).isdigit() and len(str(value)) < 18 for value in column.values
@@ -435,10 +444,10 @@ def _integers_back(column: Column, role: str) -> Column:
         return column
     if any(str(int(value)) != str(value) for value in column.values):
         return column
-    return merged(column.codes, [int(value) for value in column.values])
+    return deduplicate(column.codes, [int(value) for value in column.values])
 
 
-def columns_shown(shown: Sequence[Any], kind: str) -> dict[str, str]:
+def question_columns(shown: Sequence[Any], kind: str) -> dict[str, str]:
     """Return the objects of a question by the columns that are read back."""
     labels = [str(label) for label in shown]
     if kind == "triplet":

@@ -28,7 +28,7 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, list[float 
     loaded = table.load(table.names)
     if loaded.n_bad:
         raise ValueError(sentence(loaded.bad_rows[0]))
-    columns = [column.mapped(str, "", object).tolist() for column in loaded.columns.values()]
+    columns = [column.map_values(str, "", object).tolist() for column in loaded.columns.values()]
     key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
     labels = [unescape_formula(label) for label in columns[key]]
     on_map = set(objects)

@@ -44,7 +44,7 @@ from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
 from nearer.io import Answers, Catches, Kind, ReadingReport
 from nearer.io.answers import LeftOut
-from nearer.io.labels import matched
+from nearer.io.labels import match_labels
 from nearer.study.figures import draw_placed
 from nearer.study.folder import LOG, new_run, read_results, write_distances, write_map
 from nearer.study.results import share_known
@@ -106,7 +106,7 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
     """
     if not isinstance(earlier.model.comparisons_, Comparisons):
         raise ValueError(f"the answers of {earlier.folder} are not stored with it; fit all files at once")
-    old, added = earlier.model.comparisons_, matched(new.comparisons, earlier.model.objects_, new.paths)
+    old, added = earlier.model.comparisons_, match_labels(new.comparisons, earlier.model.objects_, new.paths)
     notes = []
     if old.annotators is not None and added.annotators is None:
         raise ValueError(
@@ -273,7 +273,7 @@ def _shared(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> tuple[NDArray
 
 def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
     """Return the error of the map before on new answers, as far as they are about its objects; None if none are."""
-    comparisons = matched(new.comparisons, earlier.objects_, new.paths)
+    comparisons = match_labels(new.comparisons, earlier.objects_, new.paths)
     known = np.isin(comparisons.objects, earlier.objects_)
     rows = known[comparisons.rows].all(axis=1)
     if not rows.any():
@@ -335,7 +335,7 @@ def place_objects(
         For the weights.
     """
     before, untouched = model.n_objects_, copy.deepcopy(model)
-    comparisons = matched(answers.comparisons, model.objects_, answers.paths)
+    comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
     points = model.place(comparisons)
     labels = [str(label) for label in model.objects_[before:].tolist()]
     rows = comparisons.reindex(model.objects_).rows

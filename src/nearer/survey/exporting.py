@@ -18,7 +18,7 @@ from nearer._common.tables import escape_formula
 from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
-from nearer.io.writing import columns_shown
+from nearer.io.writing import question_columns
 from nearer.survey.asking import NOT_COUNTED, numbers_in, right_places
 from nearer.survey.store.tables import answers, people, questions
 from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
@@ -160,7 +160,7 @@ def _row(row: Any, study: Study) -> dict[str, Any]:
     return {
         "participant": intern(row.name),
         "trial": row.id,
-        **columns_shown(labels, kind),
+        **question_columns(labels, kind),
         _ANSWER.get(kind, "chosen"): SEPARATOR.join(options[place] for place in chosen),
         "seconds": row.seconds,
         "purpose": intern(row.purpose),

@@ -25,7 +25,7 @@ from typing import Any
 from nearer._common.files import write_text
 from nearer.design.lists.lists import Trial
 from nearer.design.mix import CATCH
-from nearer.io.writing import columns_shown
+from nearer.io.writing import question_columns
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
 _QUESTION_TEXTS = {
@@ -101,7 +101,7 @@ def _table(trials: Sequence[Trial], kind: str, further: Any) -> str:
     """Return a table of trials; columns that no trial fills are left out."""
     rows = [
         {"participant": each.participant, "trial": each.number}
-        | columns_shown(each.shown, kind)
+        | question_columns(each.shown, kind)
         | {"purpose": each.purpose}
         | further(each)
         for each in trials
@@ -118,7 +118,7 @@ def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
     timeline = []
     for each in trials:
         data: dict[str, Any] = {"participant": each.participant} if each.participant is not None else {}
-        data |= {"trial": each.number} | columns_shown(each.shown, kind) | {"purpose": each.purpose}
+        data |= {"trial": each.number} | question_columns(each.shown, kind) | {"purpose": each.purpose}
         if each.purpose == CATCH:
             data["catch"] = _right_option(each, kind, 0)
         timeline.append(
