@@ -37,7 +37,7 @@ from nearer.design.lists.lists import (
 )
 from nearer.design.mix import CATCH, INFORMATION, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.io.answers import Answers
-from nearer.io.labels import matched
+from nearer.io.labels import match_labels
 
 _MAX_LISTED = 10
 _NEIGHBORS = "neighbors"  # of each object matter, whichever they are
@@ -193,7 +193,7 @@ def generate_lists(
     (20, ['p01', 'p02'], 'triplet')
     """
     if history is not None and request.objects:  # labels are text or integers, as the further objects are
-        comparisons = matched(history.answers.comparisons, np.array(list(request.objects)))
+        comparisons = match_labels(history.answers.comparisons, np.array(list(request.objects)))
         history = replace(history, answers=replace(history.answers, comparisons=comparisons))
     old = [] if history is None else history.answers.comparisons.objects.tolist()
     new = [each for each in request.objects if each not in set(old)]

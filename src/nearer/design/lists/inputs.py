@@ -20,7 +20,7 @@ from nearer.io.answers import Answers
 from nearer.io.columns import SYNONYMS, find_columns
 from nearer.io.delimited import as_text, delimited_table, read_bytes
 from nearer.io.formats import open_table
-from nearer.io.kinds import split_column
+from nearer.io.labels import split_column
 from nearer.io.table import Column
 
 _ITEM_KINDS = ("odd-one-out", "most-central")
@@ -103,7 +103,7 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     if len(header) > 1 and known:
         table = delimited_table(text.encode("utf-8"), path.name)
         column = table.names[header.index(known[0])]
-        lines = table.load([column]).columns[column].mapped(str, "", object).tolist()
+        lines = table.load([column]).columns[column].map_values(str, "", object).tolist()
     elif known:  # a single column with its name
         lines = lines[1:]
     names = [line for line in lines if line]
