@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.validity.rates import Outcome, Rate
 from benchmarks.validity.respondents import Responses, own_questions, respond, same_questions
 from nearer._common.arrays import FloatArray
-from nearer.checking.case import Case
+from nearer.checking.context import Context
 from nearer.checking.copies import check_copies
 
 TITLE = "Copied answers"
@@ -40,8 +40,8 @@ def _errors(rng: np.random.Generator, n_people: int, low: float, high: float) ->
 
 
 def _reported(responses: Responses) -> set[str]:
-    found = check_copies(Case(responses.answers(), 2)).findings
-    return {who for each in found if each.code == "copies" for who in each.people}
+    found = check_copies(Context(responses.answers(), 2)).findings
+    return {who for each in found if each.code == "copies" for who in each.concerned}
 
 
 def false_alarm(

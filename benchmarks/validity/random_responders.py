@@ -10,9 +10,8 @@ import numpy as np
 from benchmarks.validity.rates import Outcome, Rate
 from benchmarks.validity.respondents import AT_RANDOM, own_questions, respond
 from nearer._common.arrays import FloatArray
-from nearer.checking.case import Case
-from nearer.checking.people import check_people
-from nearer.checking.random_responders import Responders
+from nearer.checking.context import Context
+from nearer.checking.random_responders import Responders, check_random_responders
 
 TITLE = "Random responders"
 ABOUT = """
@@ -52,8 +51,10 @@ def _check(rng: np.random.Generator, errors: FloatArray, n_answers: int) -> tupl
     """Return who is flagged by a whole check, and its figures."""
     questions = own_questions(rng, len(errors), n_answers, _N_OBJECTS)
     answers = respond(rng, errors, questions, n_objects=_N_OBJECTS).answers()
-    found = check_people(Case(answers, 2, int(rng.integers(2**31))))
-    flagged = {who for finding in found.findings if finding.code in ("at-chance", "reversed") for who in finding.people}
+    found = check_random_responders(Context(answers, 2, int(rng.integers(2**31))))
+    flagged = {
+        who for finding in found.findings if finding.code in ("at-chance", "reversed") for who in finding.concerned
+    }
     return [f"person {number}" in flagged for number in range(len(errors))], found.counts
 
 
@@ -85,7 +86,9 @@ def as_reported(rng: np.random.Generator, *, n_people: int, mean: float, spread:
 def counts_false_flags(rng: np.random.Generator, *, per_study: bool) -> Outcome:
     """Return false flags from counts of answers, over the whole range."""
     errors, n_answers = _drawn(rng)
-    found = Responders.of(rng.binomial(n_answers, errors).astype(float), np.full(len(errors), float(n_answers)))
+    found = Responders.from_counts(
+        rng.binomial(n_answers, errors).astype(float), np.full(len(errors), float(n_answers))
+    )
     flagged = found.at_chance | found.reverse
     return Outcome(int(flagged.any())) if per_study else Outcome(int(flagged.sum()), len(flagged))
 
@@ -95,10 +98,10 @@ def counts_as_reported(rng: np.random.Generator) -> Outcome:
     errors, n_answers = _drawn(rng)
     n_random, full = _n_random(len(errors)), np.full(len(errors), 1.0)
     errors[:n_random] = AT_RANDOM
-    wanted = Responders.of(rng.binomial(n_answers, errors).astype(float), full * n_answers).n_for_power
+    wanted = Responders.from_counts(rng.binomial(n_answers, errors).astype(float), full * n_answers).n_for_power
     if wanted is None:
         return Outcome(0, 0)  # nothing is promised
-    found = Responders.of(rng.binomial(wanted, errors).astype(float), full * wanted)
+    found = Responders.from_counts(rng.binomial(wanted, errors).astype(float), full * wanted)
     return Outcome(int(found.at_chance[:n_random].sum()), n_random)
 
 

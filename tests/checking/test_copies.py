@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nearer import Comparisons
-from nearer.checking.case import Case
+from nearer.checking.context import Context
 from nearer.checking.copies import check_copies
 from nearer.io.answers import Answers
 
@@ -30,7 +30,9 @@ def copied(rows):
     trials = np.arange(len(people))
     comparisons = Comparisons.from_triplets(rows.reshape(-1, 3), annotators=people, trials=trials, n_objects=N_OBJECTS)
     answers = Answers(comparisons, trials, "triplet", "study.csv", trials + 2, annotators=people)
-    return {who for each in check_copies(Case(answers, 2)).findings if each.code == "copies" for who in each.people}
+    return {
+        who for each in check_copies(Context(answers, 2)).findings if each.code == "copies" for who in each.concerned
+    }
 
 
 @pytest.mark.parametrize("n_others", [3, 10])

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from helpers.studies import simulate
 
-from nearer.checking import Finding, Findings, check
+from nearer.checking import Finding, Findings, check, message_of
 
 
 def test_findings_are_sorted_and_keep_the_order_of_checks():
-    levels = ["good", "note", "error", "note", "warning"]
-    findings = Findings("f", tuple(Finding(level, str(number), "t", "x") for number, level in enumerate(levels)))
+    severities = ["good", "note", "error", "note", "warning"]
+    findings = Findings("f", tuple(Finding(str(number), each) for number, each in enumerate(severities)))
     assert [finding.code for finding in findings] == ["2", "4", "1", "3", "0"]
     assert findings.worst == "error"
     assert findings[0] in findings
@@ -23,7 +23,7 @@ def test_nothing_found():
 
 def test_everything_is_ready_for_json_and_holds_no_nan():
     findings = check(simulate(seed=0).answers(), random_state=0)
-    assert json.loads(json.dumps(findings.as_dicts(), allow_nan=False)) == findings.as_dicts()
+    assert json.loads(json.dumps(findings.to_dicts(), allow_nan=False)) == findings.to_dicts()
     assert json.loads(json.dumps(dict(findings.counts), allow_nan=False))["n_objects"] == 30
 
 
@@ -43,9 +43,10 @@ def test_labels_cannot_act_on_a_terminal_and_lines_are_short():
 def test_each_text_is_two_sentences_at_most():
     findings = check(simulate(seed=0)[:300].answers(n_bad=3, n_undecided=700), random_state=0)
     for finding in findings:
-        assert finding.title
-        assert finding.text.endswith(".")
-        assert finding.text.count(". ") <= 1
+        title, text, _ = message_of(finding)
+        assert title
+        assert text.endswith(".")
+        assert text.count(". ") <= 1
 
 
 def test_one_seed_gives_one_report():

@@ -7,10 +7,9 @@ import pytest
 from helpers.planted_coins import is_coin, named, people_who_vary, real_answers, with_coins
 from helpers.studies import simulate
 
-from nearer.checking import check
-from nearer.checking.case import Case
-from nearer.checking.people import check_people
-from nearer.checking.random_responders import Responders
+from nearer.checking import check, message_of
+from nearer.checking.context import Context
+from nearer.checking.random_responders import Responders, check_random_responders
 
 
 def counts(rng, errors, answers):
@@ -25,7 +24,7 @@ def test_random_responders_are_detected_by_their_counts(n_coins):
     missed = wrongly = 0
     for _ in range(12):
         errors = np.append(rng.uniform(0.1, 0.3, 39), np.full(n_coins, 0.5))
-        found = Responders.of(*counts(rng, errors, 300))
+        found = Responders.from_counts(*counts(rng, errors, 300))
         missed += (~found.at_chance[39:]).sum()
         wrongly += (found.at_chance | found.reverse)[:39].sum()
         assert found.n_for_power < 600
@@ -36,9 +35,9 @@ def test_random_responders_are_detected_by_their_counts(n_coins):
 def test_random_responders_leave_the_estimates_for_attentive_people_where_they_are():
     rng = np.random.default_rng(0)
     wrong, answers = counts(rng, rng.beta(8, 32, 39), 200)
-    alone = Responders.of(wrong, answers)
+    alone = Responders.from_counts(wrong, answers)
     tossed, tosses = counts(rng, np.full(20, 0.5), 300)
-    among = Responders.of(np.append(wrong, tossed), np.append(answers, tosses))
+    among = Responders.from_counts(np.append(wrong, tossed), np.append(answers, tosses))
     assert among.at_chance[39:].sum() >= 18
     assert not alone.at_chance.any()
     assert not among.at_chance[:39].any()
@@ -51,7 +50,7 @@ def test_attentive_people_alone_are_not_flagged(n_people, n_answers):
     n_studies = 0
     for _ in range(12):
         errors = np.minimum(rng.beta(5.8, 23.2, n_people), 0.4)  # mean 0.2, standard deviation 0.073
-        found = Responders.of(*counts(rng, errors, n_answers))
+        found = Responders.from_counts(*counts(rng, errors, n_answers))
         n_studies += (found.at_chance | found.reverse).any()
     assert n_studies <= 3  # of 12 with a size of 5% each
 
@@ -59,15 +58,15 @@ def test_attentive_people_alone_are_not_flagged(n_people, n_answers):
 def test_a_noisy_person_is_not_at_chance_once_there_are_enough_answers():
     usual = np.linspace(0.15, 0.3, 30)
     answers = np.append(np.full(30, 200.0), [1000.0, 1000.0])
-    found = Responders.of(np.append(usual, [0.42, 0.49]) * answers, answers)
+    found = Responders.from_counts(np.append(usual, [0.42, 0.49]) * answers, answers)
     assert found.at_chance.nonzero()[0].tolist() == [31]
 
 
 def test_with_few_answers_nobody_is_flagged_and_more_are_asked_for():
     usual = np.linspace(0.15, 0.3, 30)
     answers = np.append(np.full(30, 200.0), 12.0)
-    assert not Responders.of(np.append(usual, 0.5) * answers, answers).at_chance.any()
-    few = Responders.of(usual * 12, np.full(30, 12.0))
+    assert not Responders.from_counts(np.append(usual, 0.5) * answers, answers).at_chance.any()
+    few = Responders.from_counts(usual * 12, np.full(30, 12.0))
     assert few.power < 0.5
     assert few.n_for_power > 40
 
@@ -75,10 +74,10 @@ def test_with_few_answers_nobody_is_flagged_and_more_are_asked_for():
 def test_the_reversed_are_worse_than_chance():
     answers = np.full(31, 300.0)
     wrong = np.append(np.linspace(0.15, 0.3, 30), 0.57) * answers
-    found = Responders.of(wrong, answers)
+    found = Responders.from_counts(wrong, answers)
     assert found.at_chance.nonzero()[0].tolist() == [30]
     wrong[30] = 0.65 * 300
-    assert Responders.of(wrong, answers).reverse.nonzero()[0].tolist() == [30]
+    assert Responders.from_counts(wrong, answers).reverse.nonzero()[0].tolist() == [30]
 
 
 @pytest.mark.parametrize("error", [0.375, 0.45])
@@ -87,7 +86,7 @@ def test_honest_people_who_err_often_are_not_flagged(error):
     rng = np.random.default_rng(0)
     flagged = 0
     for _ in range(20):
-        found = Responders.of(*counts(rng, np.full(5, error), 955))
+        found = Responders.from_counts(*counts(rng, np.full(5, error), 955))
         flagged += (found.at_chance | found.reverse).any()
     assert flagged <= 2
 
@@ -95,12 +94,12 @@ def test_honest_people_who_err_often_are_not_flagged(error):
 def test_the_reported_number_of_answers_detects_nine_of_ten_random_responders():
     """Where everybody is 7 standard errors from chance in 955 answers, fewer than those are enough."""
     rng = np.random.default_rng(1)
-    found = Responders.of(*counts(rng, np.full(5, 0.387), 955))
+    found = Responders.from_counts(*counts(rng, np.full(5, 0.387), 955))
     assert 100 < found.n_for_power < 955
     detected = 0
     for _ in range(40):
         errors = np.append(np.full(5, 0.387), 0.5)
-        detected += Responders.of(*counts(rng, errors, found.n_for_power)).at_chance[5]
+        detected += Responders.from_counts(*counts(rng, errors, found.n_for_power)).at_chance[5]
     assert detected >= 30
     assert found.power > 0.9
 
@@ -126,19 +125,23 @@ def test_coins_who_gave_most_of_the_answers_do_not_spoil_the_map_they_are_judged
 
 def test_the_finding_says_how_many_answers_it_takes():
     answers = with_coins(people_who_vary(seed=1, n_people=12, per_person=200), 2, 300, seed=1)
-    (finding,) = check_people(Case(answers, 2, 0)).findings
-    assert (finding.level, finding.code, finding.title) == ("warning", "at-chance", "2 people answer at chance")
+    (finding,) = check_random_responders(Context(answers, 2, 0)).findings
+    assert (finding.severity, finding.code, message_of(finding).title) == (
+        "warning",
+        "at-chance",
+        "2 people answer at chance",
+    )
     assert finding.people == {"coin 0": "answers at chance", "coin 1": "answers at chance"}
     assert re.search(
-        r"With about \d+ answers of each person, 9 of 10 random responders would be detected", finding.text
+        r"With about \d+ answers of each person, 9 of 10 random responders would be detected", message_of(finding).text
     )
 
 
 def test_hard_questions_leave_nobody_to_be_told():
     answers = with_coins(simulate(4, n_people=12, per_person=150, slope=0.1).answers(), 2, 150, seed=4)
-    outcome = check_people(Case(answers, 2, 0))
+    outcome = check_random_responders(Context(answers, 2, 0))
     assert outcome.counts["n_at_chance"] == 0
-    assert [(finding.code, finding.level) for finding in outcome.findings] == [("low-power", "note")]
+    assert [(finding.code, finding.severity) for finding in outcome.findings] == [("low-power", "note")]
 
 
 def test_real_people_are_named_as_before_when_coins_join_them():
@@ -158,4 +161,4 @@ def test_the_order_of_the_file_and_the_names_change_nothing():
     columns = columns.with_rows(who, places=np.random.default_rng(2).integers(2, size=who.sum()))
     for study in (columns, columns[order]):
         found = check(study.answers(), random_state=0)
-        assert [set(finding.people) for finding in found if finding.code == "at-chance"] == [{"p03"}]
+        assert [set(finding.concerned) for finding in found if finding.code == "at-chance"] == [{"p03"}]

@@ -59,7 +59,7 @@ def test_errors_for_programs(broken, tmp_path, capsys):
     status, out, _ = run(capsys, "fit", broken, "-o", tmp_path / "map", "--json", *QUICK)
     said = json.loads(out)
     assert (status, said["folder"], said["findings"]) == (1, None, "error")
-    assert [error["level"] for error in said["errors"]] == ["error"]
+    assert [error["severity"] for error in said["errors"]] == ["error"]
 
 
 def test_results_of_an_earlier_run_stay_when_fit_stops(tmp_path, capsys):
@@ -98,7 +98,7 @@ def test_answers_without_errors_are_fitted_as_ever(extra, tmp_path, capsys):
 def test_the_quick_look_finds_the_errors_of_the_whole_one(text, tmp_path):
     (tmp_path / "answers.csv").write_text(text)
     answers = read_answers(tmp_path / "answers.csv")
-    every = [finding for finding in check(answers, random_state=0) if finding.level == "error"]
+    every = [finding for finding in check(answers, random_state=0) if finding.severity == "error"]
     assert list(check_errors(answers)) == every
 
 

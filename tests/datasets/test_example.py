@@ -115,10 +115,11 @@ def test_the_doctor_finds_the_careless_person_and_nobody_else(seed):
     else:
         table = zip(COLUMNS, map(list, zip(*study_rows(seed), strict=True)), strict=True)
         answers = read_answers({name: values for name, values in table if name != "rt"})
-    found = {finding.code: finding for finding in check(answers, random_state=0)}
-    flagged = {person for finding in found.values() for person in finding.people}
+    findings = check(answers, random_state=0)
+    found = {finding.code: finding for finding in findings}
+    flagged = findings.flags().keys()
     assert flagged == {CARELESS}
-    assert CARELESS in found["at-chance"].people
+    assert CARELESS in found["at-chance"].concerned
     assert ("too-fast" in found) == (seed is None)
 
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from helpers.studies import simulate
 from nearer import Comparisons
-from nearer.checking.case import Case
-from nearer.checking.people import check_people
+from nearer.checking.context import Context
+from nearer.checking.random_responders import check_random_responders
 from nearer.io.answers import Answers
 
-SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven": True}}
+SIMULATED = {"simulated": {}, "simulated, uneven": {"uneven-sampling": True}}
 REAL = ("cars", "food", "eggs30", "eggs300", "characters_latin")
 
 
@@ -81,8 +81,8 @@ def with_coins(answers, n_coins, per_coin, seed):
 
 def named(answers, seed=0):
     """Return who is said to answer at chance or the wrong way round, and what else the check says."""
-    outcome = check_people(Case(answers, 2, seed))
-    people = {finding.code: set(finding.people) for finding in outcome.findings}
+    outcome = check_random_responders(Context(answers, 2, seed))
+    people = {finding.code: set(finding.concerned) for finding in outcome.findings}
     return people.get("at-chance", set()), people.get("reversed", set()), outcome.counts
 
 

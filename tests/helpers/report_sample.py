@@ -93,16 +93,16 @@ def results_of(points, labels, attributes):
         ],
         "findings": [
             {
-                "level": "good", "code": "connected", "title": "All objects are connected",
+                "severity": "good", "code": "connected", "title": "All objects are connected",
                 "text": "Every object can be placed against every other.", "examples": [],
             },
             {
-                "level": "warning", "code": "contradictions", "title": "12 questions were answered both ways",
+                "severity": "warning", "code": "contradictions", "title": "12 questions were answered both ways",
                 "text": "People disagree about them, which is noise that no map can follow. Nothing needs to be done.",
                 "examples": ["is coral nearer to salmon or to tomato: 3 for salmon, 2 for tomato"],
             },
             {
-                "level": "note", "code": "enough", "title": "There are enough answers",
+                "severity": "note", "code": "enough", "title": "There are enough answers",
                 "text": "The learning curve has settled.", "examples": [],
             },
         ],

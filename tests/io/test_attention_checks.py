@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from nearer.checking import check
-from nearer.checking.case import Case
-from nearer.checking.catches import check_catches
+from nearer.checking.context import Context
+from nearer.checking.random_responders import check_catches
 from nearer.cli.main import main
 from nearer.io import Catches, read_answers
 
@@ -139,8 +139,8 @@ def test_who_is_named():
         )
         people = tuple(f"p{k}" for k in range(n + 1))
         given = Catches("catch", "expected", people, (n,) * (n + 1), tuple(range(n + 1)))
-        found = check_catches(Case(answers.reported(catches=given), 2, 0))
-        named = [person for finding in found.findings for person in finding.people]
+        found = check_catches(Context(answers.reported(catches=given), 2, 0))
+        named = [person for finding in found.findings for person in finding.concerned]
         assert named == list(people[: most + 1])
         assert found.counts["n_failed_catch"] == most + 1
     assert "catch" in {finding.code for finding in check(answers, random_state=0)}

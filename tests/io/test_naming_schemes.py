@@ -102,7 +102,7 @@ def test_some_files_with_other_names(tmp_path):
     whole = [len({*row}) == 3 for row in texts]
     answers = quietly({name: np.array(column)[whole].tolist() for name, column in table.items()})
     found = [finding for finding in check(answers, random_state=0) if finding.code == "only-anchors"]
-    assert [finding.level for finding in found] == ["warning"]
+    assert [finding.severity for finding in found] == ["warning"]
     assert "only ever options: 'only_an_option.png'" in found[0].examples
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from nearer.checking import check
+from nearer.checking import check, message_of
 from nearer.cli.main import main
 from nearer.data.groups import number_by_appearance
 from nearer.io import read_answers
@@ -155,9 +155,10 @@ def test_it_is_a_warning_of_check_and_fit(tmp_path, capsys):
     rows = [row[1:] for row in triplets(np.random.default_rng(6))]
     answers = quietly(table(rows, "Trial anchor near far"))
     found = next(finding for finding in check(answers, random_state=0) if finding.code == "trial-numbers")
-    assert found.level == "warning"
-    assert found.title.startswith("Column 'Trial' does not number trials")
-    assert len(found.examples) == 3
+    assert found.severity == "warning"
+    title, _, examples = message_of(found)
+    assert title.startswith("Column 'Trial' does not number trials")
+    assert len(examples) == 3
     for person in range(2):
         lines = [",".join(map(str, row)) for row in rows[20 * person : 20 * person + 20]]
         (tmp_path / f"p{person}.csv").write_text("\n".join(["trial,anchor,near,far", *lines]))

@@ -162,7 +162,12 @@ def test_the_ceiling_has_its_interval_where_it_is_known():
 
 
 def test_people_at_chance_are_mentioned():
-    flagged = {"level": "warning", "code": "at-chance", "title": "2 people answer at chance", "text": "Look at them."}
+    flagged = {
+        "severity": "warning",
+        "code": "at-chance",
+        "title": "2 people answer at chance",
+        "text": "Look at them.",
+    }
     assert "2 people answer at chance, judged by maps of the others; no answers were left out for it." in said(
         findings=[flagged]
     )

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from helpers.report_sample import color_results, empty_results
 
-from nearer.checking.enough import curve_finding, curve_trend
+from nearer.checking import message_of
+from nearer.checking.sample_size import curve_finding, curve_trend
 from nearer.evaluation import LearningCurve
 from nearer.evaluation.ceiling import Best
 from nearer.report.page import assemble
@@ -117,8 +118,10 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
     best = Best(0.074, 0.074, 0.074)
     finding = curve_finding(curve_trend(curve, few=False, best=best, level=0.95, unit="answers"))
     assert finding.code == "learned"
-    told = {"kind": "settled", "sentence": finding.text}
-    assert finding.text in unescape(section(page_of(color_results(learning_curve=step, trend=told)), "learning"))
+    told = {"kind": "settled", "sentence": message_of(finding).text}
+    assert message_of(finding).text in unescape(
+        section(page_of(color_results(learning_curve=step, trend=told)), "learning")
+    )
 
 
 def _columns(curve):
@@ -204,7 +207,7 @@ def test_guesses_call_for_no_dimension(found_by, given):
     results["settings"]["run"] = (results["settings"].get("run") or {}) | {"n_components": given}
     if found_by == "learning curve":
         results["findings"] = [
-            {"level": "warning", "code": "no-signal", "title": "No signal", "text": "None.", "examples": []}
+            {"severity": "warning", "code": "no-signal", "title": "No signal", "text": "None.", "examples": []}
         ]
     page = assemble(checked(results), {})
     assert "call for" not in page

@@ -129,7 +129,7 @@ def test_any_part_of_the_error_may_be_null(tmp_path, field):
 
 def test_strings_from_outside_are_text_everywhere(tmp_path):
     results = random_results(6, title=BAD, command=BAD, date=BAD, objects=[BAD] * 6, attributes={BAD: [BAD] * 6})
-    results["findings"] = [{"level": "error", "code": BAD, "title": BAD, "text": BAD, "examples": [BAD]}]
+    results["findings"] = [{"severity": "error", "code": BAD, "title": BAD, "text": BAD, "examples": [BAD]}]
     results["annotators"] = [results["annotators"][0] | {"name": BAD, "flags": [BAD]}]
     results["source"] = {"file": BAD, "sha256": BAD, "kind": BAD, "n_answers": 5}
     results["notes"] = [BAD]
@@ -180,7 +180,12 @@ def test_nobody_is_flagged_only_where_somebody_looked(tmp_path):
     for person in results["annotators"]:
         person["flags"] = []
     assert "Nobody is flagged." in written(tmp_path, results)
-    maybe = {"level": "note", "code": "maybe-at-chance", "title": "3 people may answer at chance", "text": "Ask more."}
+    maybe = {
+        "severity": "note",
+        "code": "maybe-at-chance",
+        "title": "3 people may answer at chance",
+        "text": "Ask more.",
+    }
     assert "Nobody is flagged. 3 people may answer at chance." in written(
         tmp_path, results | {"findings": [*results["findings"], maybe]}
     )

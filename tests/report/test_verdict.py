@@ -75,7 +75,7 @@ def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_co
 
 
 def test_chains_that_disagree_are_never_trusted():
-    results = color_results(findings=[{"level": "warning", "code": "not-converged"}], ellipse_size=0.1)
+    results = color_results(findings=[{"severity": "warning", "code": "not-converged"}], ellipse_size=0.1)
     results["error"] |= {"map": GOOD, "map_low": GOOD, "map_high": GOOD}
     results["reproducibility"] = {"reliability": 0.95, "low": None}
     found = verdict(results)

@@ -52,7 +52,7 @@ STUDIES = {
 
 def stated(findings):
     """Return level, title and text of each finding by its code."""
-    return {each["code"]: (each["level"], each["title"], each["text"], each["examples"]) for each in findings}
+    return {each["code"]: (each["severity"], each["title"], each["text"], each["examples"]) for each in findings}
 
 
 @pytest.mark.parametrize("name", STUDIES)

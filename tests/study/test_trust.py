@@ -9,7 +9,8 @@ import pytest
 from helpers.few import few_draws
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer.checking.enough import CURVE_CODES
+from nearer.checking import message_of
+from nearer.checking.sample_size import CURVE_CODES
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import posterior_embedding
@@ -110,7 +111,7 @@ def test_page_and_findings_answer_alike_whatever_the_level_of_intervals(monkeypa
     monkeypatch.setattr(study_module, "ANALYSES", kept)
     answers = read_answers({"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2]})
     study = fit_study(answers, RunSettings("CKL", 2, n_resamples=0, level=0.5))
-    (told,) = [finding.text for finding in study.findings if finding.code in CURVE_CODES]
+    (told,) = [message_of(finding).text for finding in study.findings if finding.code in CURVE_CODES]
     results = checked(results_of(study, ABOUT))
     sentence = results["trend"]["sentence"]
     assert told.removesuffix(" Distances take more.") == sentence
@@ -150,6 +151,6 @@ def test_chains_that_disagree_are_a_warning_of_the_study(tmp_path):
     with pytest.warns(ConvergenceWarning, match="--set solver=thorough"):
         study = fit_study(answers, RunSettings(method="posterior", parameters=short, quick=True))
     (found,) = [finding for finding in study.findings if finding.code == NOT_CONVERGED]
-    assert found.level == "warning"
+    assert found.severity == "warning"
     assert "R-hat" in found.title
     assert not study.chosen.converged_

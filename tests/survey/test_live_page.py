@@ -30,8 +30,8 @@ def known_of(served):
         "ceiling": {"value": 0.1, "low": 0.08, "high": 0.12, "n": 44, "vague": False}, "outlook": outlook,
         "map": {"objects": objects, "n_dimensions": 3, "points": points, "ellipses": ellipses},
         "findings": [
-            {"level": "warning", "code": "x", "title": f"1 person {SCRIPT}", "text": "Look.", "examples": ["first"]},
-            {"level": "good", "code": "y", "title": "All is well", "text": "", "examples": []},
+            {"severity": "warning", "code": "x", "title": f"1 person {SCRIPT}", "text": "Look.", "examples": ["first"]},
+            {"severity": "good", "code": "y", "title": "All is well", "text": "", "examples": []},
         ],
         "people": {served.people()[0].name: ["too fast"]},
     }  # fmt: skip

@@ -133,7 +133,7 @@ def test_what_the_engine_knows_is_shown_with_what_it_costs(serve):
         "n_known": 12, "map": {"objects": ["cat"], "points": [[0, 0]], "ellipses": [[0, 0, 1, 1, 0]]},
         "error": {"value": 0.2, "low": 0.1, "high": 0.3, "n": 9}, "ceiling": None,
         "outlook": {"n_answers_more": 20, "recommendation": "go on"}, "people": {name: ["too fast"]},
-        "findings": [{"level": "warning", "code": "too-fast", "title": "1 person", "text": "", "examples": []}],
+        "findings": [{"severity": "warning", "code": "too-fast", "title": "1 person", "text": "", "examples": []}],
     }  # fmt: skip
     served.writer.run(lambda connection: write_fact(connection, KNOWN, json.dumps(known)))
     served.writer.run(lambda connection: write_fact(connection, ENGINE, json.dumps({"state": "ready", "n_told": 12})))

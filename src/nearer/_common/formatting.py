@@ -139,8 +139,8 @@ def quote(label: Any) -> str:
     return ascii(plain)[:40]
 
 
-def quote_all(labels: Sequence[Any], most: int = 5) -> str:
-    """Write labels as a list, the first few of many.
+def quote_all(labels: Sequence[Any], most: int = 5, *, total: int | None = None) -> str:
+    """Write labels as a list, the first few of many; ``total`` is their number where only the first are at hand.
 
     Examples
     --------
@@ -148,4 +148,5 @@ def quote_all(labels: Sequence[Any], most: int = 5) -> str:
     ("'a', 'b'", '0, 1, 2, ... (9 in all)')
     """
     shown = ", ".join(quote(label) for label in labels[:most])
-    return shown if len(labels) <= most else f"{shown}, ... ({intcomma(len(labels))} in all)"
+    total = len(labels) if total is None else total
+    return shown if total <= most else f"{shown}, ... ({intcomma(total)} in all)"

@@ -1,6 +1,7 @@
-"""The data doctor: what is wrong with answers, and what is right, before a map is made of them."""
+"""Checks of answers before a map is made of them."""
 
+from nearer._common.findings import Finding
 from nearer.checking.doctor import check, check_errors
-from nearer.checking.findings import Finding, Findings
+from nearer.checking.findings import Findings, Message, message_of
 
-__all__ = ["Finding", "Findings", "check", "check_errors"]
+__all__ = ["Finding", "Findings", "Message", "check", "check_errors", "message_of"]

@@ -1,10 +1,9 @@
-"""What people said about the same question, and whether what they said fits together.
+"""What people answered to the same question, and whether the answers are transitive.
 
 An answer says that the near pair is nearer than the far one: an arrow between two pairs. Answers that fit some order of
-distances make no circle of arrows. An arrow is on a circle if both its ends lie in one strongly connected part, a
-*knot*. In noisy data nearly all of them end up in one big knot, so the share of circles among *triads* tells more:
-three pairs with all three questions between them answered. It is one quarter for coin tosses and none for perfect
-answers.
+distances have no cycle of arrows. An arrow is on a cycle if both its ends are in one strongly connected component. In
+noisy data nearly all of them end up in one large component, so the share of intransitive *triads* is more informative:
+three pairs with all three questions between them answered. It is one quarter for guesses and zero for perfect answers.
 """
 
 from __future__ import annotations
@@ -17,46 +16,45 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from nearer._common.formatting import intcomma, percent, pluralize
-from nearer.checking.case import Case, CheckResult, IntArray
-from nearer.checking.findings import Finding, Level
+from nearer._common.findings import Finding, Severity
+from nearer.checking.context import CheckResult, Context, IntArray
 from nearer.evaluation.intervals import wilson
 
-_MOST_PATHS = 1_000_000
-_MOST_STARTS = 20
-_FEWEST = 30  # questions below which a share says little
-_QUANTILE = 2.58  # intervals of 99%: every study is looked at in many ways
-_NEAR_CHANCE = 0.38  # of disagreement: below, answers are noisy, and no coin tosses
-_NEAR_CYCLIC = 0.2  # a share known to be above this leaves little but coin tosses
-_CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two go in a circle
+_MAX_PATHS = 1_000_000
+_MAX_STARTS = 20
+MIN_QUESTIONS = 30  # below, a share is too uncertain to be reported
+_Z_99 = 2.58  # intervals of 99%: every study is looked at in many ways
+_NEAR_CHANCE_DISAGREEMENT = 0.38  # below, answers are noisy, and no guesses
+_NEAR_CHANCE_CYCLIC = 0.2  # a share known to be above this leaves little but guesses
+_CHANCE_CYCLIC = 0.25  # of the eight ways to answer three questions about three pairs, two are cycles
 
 
 @dataclass(frozen=True)
 class Triads:
-    """How many triads were looked at, which share of them is cyclic, and one cyclic one."""
+    """How many triads were examined, which share of them is intransitive, and one such triad."""
 
     n_closed: int
     share_cyclic: float | None
     example: tuple[int, int, int] | None
 
 
-def knots(near: IntArray, far: IntArray, n_pairs: int) -> IntArray:
-    """Return the number of the strongly connected part that each pair is in, shape (n_pairs,).
+def strong_components(near: IntArray, far: IntArray, n_pairs: int) -> IntArray:
+    """Return the number of the strongly connected component of each pair, shape (n_pairs,).
 
     Examples
     --------
-    >>> part = knots(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 0]), 4)
-    >>> len(set(part[:3].tolist())), bool(part[3] == part[0])
+    >>> component = strong_components(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 0]), 4)
+    >>> len(set(component[:3].tolist())), bool(component[3] == component[0])
     (1, False)
     """
     arrows = coo_array((np.ones(len(near), dtype=np.int8), (near, far)), shape=(n_pairs, n_pairs))
     return connected_components(arrows.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
 
 
-def triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator) -> Triads:
-    """Count the triads that are circles; where there are very many, among a million paths of two arrows.
+def count_triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator) -> Triads:
+    """Count the intransitive triads; where there are very many, among a million paths of two arrows.
 
-    A path of two arrows u -> v -> w whose ends are joined is part of a triad. A circle has three such paths and any
+    A path of two arrows u -> v -> w whose ends are joined is part of a triad. A cycle has three such paths and any
     other triad one.
 
     Parameters
@@ -69,7 +67,7 @@ def triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator
     Examples
     --------
     >>> near, far = np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 3, 3])
-    >>> triads(near, far, 4, np.random.default_rng(0))
+    >>> count_triads(near, far, 4, np.random.default_rng(0))
     Triads(n_closed=2, share_cyclic=0.5, example=(0, 1, 2))
     """
     order = np.lexsort((far, near))
@@ -78,41 +76,41 @@ def triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator
     starts = np.searchsorted(near, np.arange(n_pairs + 1))
     onward = np.diff(starts)[far]  # how many arrows leave the end of each
     total = int(onward.sum())
-    if total <= _MOST_PATHS:
+    if total <= _MAX_PATHS:
         first = np.repeat(np.arange(len(near)), onward)
         step = np.arange(total) - np.repeat(np.cumsum(onward) - onward, onward)
     else:
-        chosen = np.sort(rng.integers(total, size=_MOST_PATHS))
+        chosen = np.sort(rng.integers(total, size=_MAX_PATHS))
         first = np.searchsorted(np.cumsum(onward), chosen, side="right")
         step = chosen - (np.cumsum(onward) - onward)[first]
     u, v = near[first], far[first]
     w = far[starts[v] + step]
-    circle, straight = _contains(codes, w * n_pairs + u), _contains(codes, u * n_pairs + w)
-    n_circles = int(circle.sum()) / 3
-    n_closed = n_circles + int(straight.sum())
+    cyclic, straight = _contains(codes, w * n_pairs + u), _contains(codes, u * n_pairs + w)
+    n_cyclic = int(cyclic.sum()) / 3
+    n_closed = n_cyclic + int(straight.sum())
     if n_closed == 0:
         return Triads(0, None, None)
-    where = np.flatnonzero(circle)
+    where = np.flatnonzero(cyclic)
     example = (int(u[where[0]]), int(v[where[0]]), int(w[where[0]])) if len(where) else None
-    return Triads(round(n_closed), n_circles / n_closed, example)
+    return Triads(round(n_closed), n_cyclic / n_closed, example)
 
 
-def shortest_cycle(near: IntArray, far: IntArray, knot: IntArray, n_pairs: int) -> tuple[int, ...]:
-    """Return the pairs along a short circle: the shortest through any of a few pairs of the smallest knot.
+def shortest_cycle(near: IntArray, far: IntArray, component: IntArray, n_pairs: int) -> tuple[int, ...]:
+    """Return the pairs along a short cycle: the shortest through any of a few pairs of the smallest component.
 
     Examples
     --------
     >>> near, far = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0])
-    >>> shortest_cycle(near, far, knots(near, far, 4), 4)
+    >>> shortest_cycle(near, far, strong_components(near, far, 4), 4)
     (0, 1, 2, 3)
     """
-    tied = knot[near] == knot[far]
-    numbers, sizes = np.unique(knot[near[tied]], return_counts=True)
-    chosen = tied & (knot[near] == numbers[sizes.argmin()])
+    inside = component[near] == component[far]
+    numbers, sizes = np.unique(component[near[inside]], return_counts=True)
+    chosen = inside & (component[near] == numbers[sizes.argmin()])
     near, far = near[chosen], far[chosen]
     arrows = coo_array((np.ones(len(near), dtype=np.int8), (near, far)), shape=(n_pairs, n_pairs)).tocsr()
     best: tuple[int, ...] = ()
-    for start in np.unique(near)[:_MOST_STARTS]:
+    for start in np.unique(near)[:_MAX_STARTS]:
         reached, before = breadth_first_order(arrows, start)
         position = np.full(n_pairs, n_pairs)
         position[reached] = np.arange(len(reached))
@@ -130,88 +128,22 @@ def _contains(sorted_codes: IntArray, wanted: IntArray) -> NDArray[np.bool_]:
     return np.asarray(sorted_codes[places] == wanted)
 
 
-def check_repeats(case: Case) -> CheckResult:
+def check_repeats(context: Context) -> CheckResult:
     """Count questions asked more than once, and those answered both ways."""
-    asked = case.votes.sum(axis=1)
+    asked = context.votes.sum(axis=1)
     repeated = asked > 1
-    both = repeated & (case.votes.min(axis=1) > 0)
+    both = repeated & (context.votes.min(axis=1) > 0)
     n_repeated, n_both = int(repeated.sum()), int(both.sum())
     counts: dict[str, Any] = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": None}
     if n_repeated == 0:
         return CheckResult(counts=counts)
-    disagreement = _disagreement(case.votes[repeated])
-    counts["disagreement"] = disagreement
+    counts["disagreement"] = _disagreement(context.votes[repeated])
     if n_both == 0:
-        title = f"{pluralize(n_repeated, 'question was', 'questions were')} repeated, none was answered both ways"
-        if n_repeated < _FEWEST:
-            text = f"So few say little: from {_FEWEST} on it would be a sign that answers agree."
-            return CheckResult((Finding("note", "contradictions", title, text),), counts)
-        text = "Answers to the same question agree."
-        return CheckResult((Finding("good", "contradictions", title, text),), counts)
-    level, text = _verdict(disagreement, n_repeated)
-    title = (
-        f"{pluralize(n_both, 'question was', 'questions were')} answered both ways, of {intcomma(n_repeated)} "
-        "asked more "
-        "than once"
-    )
-    return CheckResult((Finding(level, "contradictions", title, text, _examples(case, both)),), counts)
-
-
-def _verdict(disagreement: float, n_questions: int) -> tuple[Level, str]:
-    """Tell answers that merely differ from answers that are coin tosses."""
-    low, high = wilson(disagreement, n_questions, _QUANTILE)
-    if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
-        return "warning", (
-            f"Two answers to one question differ in {percent(disagreement)} of cases, as guesses do; check that "
-            "the answer column is read as it was meant, and what people were told."
-        )
-    seen = (
-        f"Two answers to one question differ in {percent(disagreement)} of cases (guesses: 50%)."
-        if n_questions >= _FEWEST
-        else f"From fewer than {_FEWEST} questions no rate of disagreement is estimated."
-    )
-    return "note", f"{seen} A map weighs them against each other; nothing needs to be removed."
-
-
-def _examples(case: Case, chosen: NDArray[np.bool_], most: int = 3) -> tuple[str, ...]:
-    """Write the most evenly split of some questions."""
-    questions = np.flatnonzero(chosen)
-    fewer, more = np.sort(case.votes[questions], axis=1).T
-    order = np.argsort(-(fewer**2) / more, kind="stable")[:most]  # many answers, and evenly split
-    lines = []
-    for question in questions[order]:
-        row = int(np.flatnonzero((case.questions == question) & case.decided)[0])
-        said, other = case.votes[question][:: -1 if case.first_is_near[row] else 1]
-        words = case.comparison_name(int(case.near[row]), int(case.far[row]))
-        lines.append(f"{words}: {pluralize(int(said), 'answer')}, the other way round: {other}")
-    return tuple(lines)
-
-
-def check_self_contradictions(case: Case) -> CheckResult:
-    """Count the questions that one person answered both ways."""
-    if case.people is None or case.names is None:
-        return CheckResult()
-    votes, person, n_different = _own_repeats(case, case.people)
-    both = votes.min(axis=1) > 0
-    n_repeated, n_both = len(votes), int(both.sum())
-    counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
-    if n_both == 0:
-        return CheckResult(counts=counts)
-    disagreement = _disagreement(votes)
-    counts["self_disagreement"] = disagreement
-    per_person = np.bincount(person[both], minlength=len(case.names))
-    chances = np.bincount(person, minlength=len(case.names))
-    examples = tuple(
-        f"{case.person_name(index)}: {per_person[index]} of {pluralize(int(chances[index]), 'question')} asked again"
-        for index in np.argsort(-per_person, kind="stable")[:3]
-        if per_person[index]
-    )
-    title = (
-        f"{pluralize(n_both, 'question was', 'questions were')} answered both ways by the same person, of "
-        f"{intcomma(n_repeated)} that one person was asked again"
-    )
-    level, text = _verdict_on_self(disagreement, n_different)
-    return CheckResult((Finding(level, "self-contradictions", title, text, examples),), counts)
+        severity: Severity = "note" if n_repeated < MIN_QUESTIONS else "good"
+    else:
+        severity = _severity_of_disagreement(counts["disagreement"], n_repeated)
+    numbers = counts | {"examples": _most_contradicted(context, both)}
+    return CheckResult((Finding("contradictions", severity, numbers=numbers),), counts)
 
 
 def _disagreement(votes: IntArray) -> float:
@@ -220,81 +152,86 @@ def _disagreement(votes: IntArray) -> float:
     return float((votes.prod(axis=1) / (asked * (asked - 1) / 2)).mean())
 
 
-def _verdict_on_self(disagreement: float, n_questions: int) -> tuple[Level, str]:
-    low, high = wilson(disagreement, n_questions, _QUANTILE)
-    seen = f"Asked again, a person answers otherwise in {percent(disagreement)} of cases (guesses: 50%)"
-    if n_questions >= _FEWEST and low > _NEAR_CHANCE and high >= 0.5:
-        return "warning", f"{seen}; check how answers are recorded, and what people were told."
-    if n_questions < _FEWEST:
-        return "note", f"From fewer than {_FEWEST} questions no rate of disagreement is estimated."
-    return "note", f"{seen}. This is how noisy single answers are; a map weighs them against each other."
+def _severity_of_disagreement(disagreement: float, n_questions: int) -> Severity:
+    """Return "warning" for answers that are guesses, "note" for answers that merely differ."""
+    low, high = wilson(disagreement, n_questions, _Z_99)
+    is_guessing = n_questions >= MIN_QUESTIONS and low > _NEAR_CHANCE_DISAGREEMENT and high >= 0.5
+    return "warning" if is_guessing else "note"
 
 
-def _own_repeats(case: Case, people: NDArray[np.intp]) -> tuple[IntArray, IntArray, int]:
+def _most_contradicted(context: Context, chosen: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    """Return the most evenly split of some questions, with their votes."""
+    questions = np.flatnonzero(chosen)
+    fewer, more = np.sort(context.votes[questions], axis=1).T
+    order = np.argsort(-(fewer**2) / more, kind="stable")[:3]  # many answers, and evenly split
+    found = []
+    for question in questions[order]:
+        row = int(np.flatnonzero((context.questions == question) & context.decided)[0])
+        votes = context.votes[question][:: -1 if context.first_is_near[row] else 1].tolist()
+        found.append(context.comparison_labels(int(context.near[row]), int(context.far[row])) | {"votes": votes})
+    return found
+
+
+def check_self_contradictions(context: Context) -> CheckResult:
+    """Count the questions that one person answered both ways."""
+    if context.people is None or context.names is None:
+        return CheckResult()
+    votes, person, n_different = _own_repeats(context, context.people)
+    both = votes.min(axis=1) > 0
+    n_repeated, n_both = len(votes), int(both.sum())
+    counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
+    if n_both == 0:
+        return CheckResult(counts=counts)
+    counts["self_disagreement"] = _disagreement(votes)
+    per_person = np.bincount(person[both], minlength=len(context.names))
+    asked = np.bincount(person, minlength=len(context.names))
+    worst = np.array([index for index in np.argsort(-per_person, kind="stable")[:3] if per_person[index]])
+    people = [{"n_contradicted": int(per_person[each]), "n_repeated": int(asked[each])} for each in worst]
+    numbers = counts | {"n_questions": n_different, "people": people}
+    severity, names = _severity_of_disagreement(counts["self_disagreement"], n_different), context.people_names(worst)
+    return CheckResult((Finding("self-contradictions", severity, numbers=numbers, concerned=names),), counts)
+
+
+def _own_repeats(context: Context, people: NDArray[np.intp]) -> tuple[IntArray, IntArray, int]:
     """Return for each question that a person answered more than once the votes, (r, 2), and who it was, (r,).
 
-    Also how many different questions these are: one hard question asked of all again says little about the others.
+    Also how many different questions these are: one hard question repeated to all says little about the others.
     """
-    own = people[case.answers.answer_of].astype(np.int64) * case.n_questions + case.questions
-    codes, positions = np.unique(own[case.decided], return_inverse=True)
-    votes = np.bincount(2 * positions + case.first_is_near[case.decided], minlength=2 * len(codes)).reshape(-1, 2)
+    own = people[context.answers.answer_of].astype(np.int64) * context.n_questions + context.questions
+    codes, positions = np.unique(own[context.decided], return_inverse=True)
+    sides = 2 * positions + context.first_is_near[context.decided]
+    votes = np.bincount(sides, minlength=2 * len(codes)).reshape(-1, 2)
     again = votes.sum(axis=1) > 1
-    return votes[again], codes[again] // case.n_questions, len(np.unique(codes[again] % case.n_questions))
+    return votes[again], codes[again] // context.n_questions, len(np.unique(codes[again] % context.n_questions))
 
 
-def check_cycles(case: Case) -> CheckResult:
-    """Look for answers that go in a circle: one pair nearer than a second, that than a third, that than the first."""
-    near, far = case.majority
+def check_transitivity(context: Context) -> CheckResult:
+    """Look for cycles of answers: one pair nearer than a second, that than a third, that than the first."""
+    near, far = context.majority
     if len(near) == 0:
         return CheckResult()
-    knot = knots(near, far, case.n_pairs)
-    inside = int((knot[near] == knot[far]).sum())
-    found = triads(near, far, case.n_pairs, case.stream("triads"))
+    component = strong_components(near, far, context.n_pairs)
+    inside = component[near] == component[far]
+    found = count_triads(near, far, context.n_pairs, context.stream("triads"))
     counts: dict[str, Any] = {
-        "n_in_cycles": inside,
-        "n_knots": len(np.unique(knot[near][knot[near] == knot[far]])),
-        "n_triads_looked_at": found.n_closed,
-        "share_cyclic": found.share_cyclic,
+        "n_in_cycles": int(inside.sum()),
+        "n_strong_components": len(np.unique(component[near][inside])),
+        "n_triads_examined": found.n_closed,
+        "share_intransitive": found.share_cyclic,
     }
-    if inside == 0:
-        return CheckResult((_no_circle(case, found.n_closed),), counts)
-    cycle = shortest_cycle(near, far, knot, case.n_pairs) if found.example is None else found.example
-    words = tuple(
-        case.comparison_name(first, second) for first, second in zip(cycle, (*cycle[1:], cycle[0]), strict=True)
-    )
+    # Triads share questions, so no more of them than a third of the questions count as independent.
     n_triads = min(found.n_closed, len(near) // 3)
-    if found.share_cyclic is None or n_triads < _FEWEST:
-        level: Level = "note"
-        title = f"{pluralize(inside, 'question')} of {intcomma(len(near))} take part in intransitive cycles"
-    else:
-        level = _level_of_cycles(found.share_cyclic, n_triads)
-        title = f"{percent(found.share_cyclic)} of testable triads are intransitive (guesses: 25%)"
-    text = {
-        "note": "Noisy answers always make some triads intransitive; a map weighs all answers.",
-        "warning": "These answers follow no order of distances; check how they were recorded and what was asked.",
-    }[level]
-    return CheckResult((Finding(level, "cycles", title, text, ("; ".join(words),)),), counts)
-
-
-def _no_circle(case: Case, n_triads: int) -> Finding:
-    """Say that there is no circle, which is a good sign only where many could be and no two answers disagree."""
-    if n_both := int((case.votes.min(axis=1) > 0).sum()):
-        title = "The majority answers to all questions are transitive"
-        differ = pluralize(n_both, "question was", "questions were")
-        text = f"But {differ} answered both ways, so that no order of distances agrees with all answers."
-        return Finding("note", "cycles", title, text)
-    title, text = "No triad is intransitive", "Some order of all distances agrees with them."
-    if n_triads < _FEWEST:
-        testable = pluralize(n_triads, "triad is", "triads are") if n_triads else "no triad is"
-        return Finding("note", "cycles", title, f"{text} That says little, as {testable} testable.")
-    return Finding("good", "cycles", title, text)
-
-
-def _level_of_cycles(share: float, n_triads: int) -> Level:
-    """Compare the share of circles among triads with that of coin tosses.
-
-    An answer wrong with chance f makes a circle with a chance of at most f (1 - f), which is one quarter for f = 1/2.
-    Triads share questions, so no more of them than a third of the questions count as independent.
-    """
-    low, high = wilson(share, n_triads, _QUANTILE)
-    return "warning" if high >= _CHANCE_CYCLIC and low > _NEAR_CYCLIC else "note"
+    if not inside.any():
+        n_contradicted = int((context.votes.min(axis=1) > 0).sum())
+        numbers: dict[str, Any] = {"n_triads": found.n_closed, "n_contradicted": n_contradicted}
+        severity: Severity = "note" if n_contradicted or found.n_closed < MIN_QUESTIONS else "good"
+        return CheckResult((Finding("transitive", severity, numbers=numbers),), counts)
+    cycle = found.example or shortest_cycle(near, far, component, context.n_pairs)
+    steps = [context.comparison_labels(*step) for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+    share, severity = found.share_cyclic if n_triads >= MIN_QUESTIONS else None, "note"
+    if share is not None:
+        # An answer wrong with probability f makes a cycle with one of at most f (1 - f), a quarter for f = 1/2.
+        low, high = wilson(share, n_triads, _Z_99)
+        severity = "warning" if high >= _CHANCE_CYCLIC and low > _NEAR_CHANCE_CYCLIC else "note"
+    numbers = {"n_in_cycles": int(inside.sum()), "n_questions": len(near), "share": share, "cycle": steps}
+    return CheckResult((Finding("intransitive", severity, numbers=numbers),), counts)

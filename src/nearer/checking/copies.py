@@ -36,18 +36,17 @@ from scipy.sparse import coo_array, csr_array
 from scipy.stats import binom
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import intcomma, pluralize, quote
-from nearer.checking.case import Case, CheckResult
-from nearer.checking.findings import Finding
+from nearer._common.findings import Finding
+from nearer.checking.context import CheckResult, Context
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_far_codes, question_indices
 from nearer.data.labels import factorize
 
-FALSE_ALARMS = 0.05  # studies in which any pair is reported wrongly
-CHANGED = 0.05  # questions that a near copy may answer differently
-_FEWEST_SHARED = 10
-_LEAST_AGREEMENT = 0.01  # below, all answer at random
-_STANDARD_ERRORS = 2.0
+FALSE_ALARM_RATE = 0.05  # of studies in which any pair is reported wrongly
+MAX_CHANGED_SHARE = 0.05  # of questions that a near copy may answer differently
+_MIN_SHARED_QUESTIONS = 10
+_MIN_AGREEMENT = 0.01  # below, all answer at random
+_N_STANDARD_ERRORS = 2.0
 
 
 class Shared(NamedTuple):
@@ -71,48 +70,41 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Pairs of people with the same answers, the most surprising first.
-
-    Attributes
-    ----------
-    pairs : tuple of Pair
-    n_compared : int
-        Pairs with enough questions in common.
-    """
+    """Pairs of people with the same answers, smallest p-value first, of so many with enough questions in common."""
 
     pairs: tuple[Pair, ...]
     n_compared: int
 
     @property
     def people(self) -> NDArray[np.intp]:
-        """Everybody in one of the pairs."""
+        """The people in any of the pairs."""
         return np.unique(np.array([(pair.first, pair.second) for pair in self.pairs], dtype=np.intp).ravel())
 
     @classmethod
-    def of(cls, shared: Shared) -> Copies:
+    def from_shared(cls, shared: Shared) -> Copies:
         """Test all pairs."""
-        shared = Shared(*(each[shared.n_shared >= _FEWEST_SHARED] for each in shared))
+        shared = Shared(*(each[shared.n_shared >= _MIN_SHARED_QUESTIONS] for each in shared))
         first, second, n_shared, n_different = shared
         if len(first) == 0:
             return cls((), 0)
-        near = n_different <= CHANGED * n_shared
+        near = n_different <= MAX_CHANGED_SHARE * n_shared
         expected = _expected(shared, near)
         if near.all():
             differing = n_different > 0
-            share = n_different[differing].sum() / n_shared[differing].sum() if differing.any() else CHANGED
+            share = n_different[differing].sum() / n_shared[differing].sum() if differing.any() else MAX_CHANGED_SHARE
             p_values: FloatArray = np.where(differing, 1.0, (1 - share) ** n_shared)
         else:
             quartile = np.quantile(n_different[~near] / np.maximum(expected[~near], 1e-9), 0.25)
             chances = min(1.0, float(quartile)) * expected / (2 * n_shared)
             p_values = np.asarray(binom.cdf(n_different, n_shared, chances))
-        found = np.flatnonzero((p_values < FALSE_ALARMS / len(first)) & near)
+        found = np.flatnonzero((p_values < FALSE_ALARM_RATE / len(first)) & near)
         found = found[np.argsort(p_values[found], kind="stable")]
         columns = (first, second, n_shared, n_different, expected)
         return cls(tuple(Pair(*(each[at].item() for each in columns)) for at in found), len(first))
 
 
 def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
-    """Return in how many questions each pair is expected to differ, at least; near copies do not tell."""
+    """Return a lower bound of the expected differences of each pair, from pairs that are no near copies."""
     first, second, n_shared, n_different = shared
     other = np.ones(int(max(first.max(), second.max())) + 1, dtype=bool)
     other[np.concatenate([first[near], second[near]])] = False
@@ -125,21 +117,15 @@ def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
     times = np.bincount(ends, np.concatenate([n_shared[with_first], n_shared[with_second]]), len(other))
     agreement = np.bincount(ends, np.concatenate([net[with_first], net[with_second]]), len(other))
     known = np.maximum(times, 1)
-    upper = np.minimum(agreement / known + _STANDARD_ERRORS / np.sqrt(known), 1.0)
-    usual = max(float(net[of_others].sum() / max(n_shared[of_others].sum(), 1)), _LEAST_AGREEMENT)
+    upper = np.minimum(agreement / known + _N_STANDARD_ERRORS / np.sqrt(known), 1.0)
+    usual = max(float(net[of_others].sum() / max(n_shared[of_others].sum(), 1)), _MIN_AGREEMENT)
     products = np.clip(upper[first] * upper[second] / usual, 0.0, 1.0)
     found: FloatArray = n_shared * (1 - products) / 2
     return found
 
 
 def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
-    """Return what pairs of people have in common; of somebody who was asked again, what they said more often counts.
-
-    Parameters
-    ----------
-    person : ndarray of int, shape (m,)
-        Who answered each comparison.
-    answered : Comparisons
+    """Return what pairs of people have in common, by the majority of each person's answers to a question.
 
     Examples
     --------
@@ -164,28 +150,17 @@ def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
     return Shared(first, second, n_shared, (n_shared - agree) // 2)
 
 
-def check_copies(case: Case) -> CheckResult:
+def check_copies(context: Context) -> CheckResult:
     """Find people whose answers are, but for a few, those of somebody else."""
-    decided = ~is_tied(case.known)
-    if case.known.annotators is None or not decided.any():
+    comparisons = context.comparisons_with_metadata
+    decided = ~is_tied(comparisons)
+    if comparisons.annotators is None or not decided.any():
         return CheckResult()
-    answered = case.known[decided]
-    labels, person = factorize(case.known.annotators[decided])
-    found = Copies.of(shared_answers(person, answered))
+    labels, person = factorize(comparisons.annotators[decided])
+    found = Copies.from_shared(shared_answers(person, comparisons[decided]))
     counts = {"n_copied": len(found.people), "n_pairs_compared": found.n_compared}
     if not found.pairs:
         return CheckResult(counts=counts)
-    examples = tuple(
-        f"{quote(labels[pair.first])} and {quote(labels[pair.second])}: "
-        f"{intcomma(pair.n_shared - pair.n_different)} of "
-        f"{pluralize(pair.n_shared, 'answer')} to the same questions agree (of independent people about "
-        f"{intcomma(round(pair.n_shared - pair.expected))} would)"
-        for pair in found.pairs[:10]
-    )
-    flags = dict.fromkeys(labels[found.people].tolist(), "same answers as somebody else")
-    title = f"{pluralize(len(found.people), 'person', 'people')} gave the same answers as somebody else"
-    text = (
-        "People who answer independently differ more often, even those who agree best: answers may have been copied, "
-        "or one person took part under several names. Keep one of each."
-    )
-    return CheckResult((Finding("warning", "copies", title, text, examples, flags),), counts)
+    pairs = [pair._asdict() | {"people": labels[[pair.first, pair.second]].tolist()} for pair in found.pairs[:10]]
+    names = tuple(labels[found.people].tolist())
+    return CheckResult((Finding("copies", "warning", numbers={"pairs": pairs}, concerned=names),), counts)

@@ -1,4 +1,4 @@
-"""The doctor: all checks in their order."""
+"""All checks in their order."""
 
 from __future__ import annotations
 
@@ -9,55 +9,64 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from nearer._common.findings import Finding
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer.checking.case import Case, Check
-from nearer.checking.catches import check_catches
-from nearer.checking.contradictions import check_cycles, check_repeats, check_self_contradictions
+from nearer.checking.connectivity import (
+    check_balance,
+    check_connectivity,
+    check_counts,
+    check_undersampled_objects,
+    check_unseen,
+)
+from nearer.checking.context import Check, Context
+from nearer.checking.contradictions import check_repeats, check_self_contradictions, check_transitivity
 from nearer.checking.copies import check_copies
-from nearer.checking.enough import agreed, check_ceiling, check_curve, check_rule
-from nearer.checking.findings import Finding, Findings
-from nearer.checking.people import check_people
-from nearer.checking.recording import check_blocks, check_columns, check_double, check_speed, check_trials
-from nearer.checking.sampling import check_counts, check_groups, check_hardly, check_uneven, check_unseen
-from nearer.checking.screen_places import check_order, check_places, check_runs, check_sides
-from nearer.checking.spelling import (
+from nearer.checking.data_entry import (
     check_anchors,
+    check_blocks,
+    check_columns,
+    check_duplicates,
     check_missing_labels,
-    check_misspelt,
+    check_misspelled,
     check_numbering,
     check_one_sided,
+    check_speed,
     check_spellings,
+    check_trials,
 )
-from nearer.checking.split_half import check_distances
+from nearer.checking.findings import Findings
+from nearer.checking.position_bias import check_constant_position, check_order, check_position_bias, check_runs
+from nearer.checking.random_responders import check_catches, check_random_responders
+from nearer.checking.sample_size import check_ceiling, check_curve, check_distances, check_rule, reconcile
 from nearer.io.answers import Answers
 
 CHECKS: tuple[Check, ...] = (
     check_counts,
     check_unseen,
-    check_groups,
-    check_hardly,
-    check_uneven,
+    check_connectivity,
+    check_undersampled_objects,
+    check_balance,
     check_spellings,
-    check_misspelt,
+    check_misspelled,
     check_one_sided,
     check_anchors,
     check_missing_labels,
     check_numbering,
     check_trials,
-    check_double,
+    check_duplicates,
     check_blocks,
     check_columns,
     check_repeats,
     check_self_contradictions,
-    check_cycles,
-    check_sides,
+    check_transitivity,
+    check_constant_position,
     check_order,
-    check_places,
+    check_position_bias,
     check_runs,
     check_speed,
     check_catches,
-    check_people,
+    check_random_responders,
     check_copies,
     check_ceiling,
     check_rule,
@@ -65,16 +74,16 @@ CHECKS: tuple[Check, ...] = (
     check_distances,
 )
 
-#: Those that a run leaves to its own map.
-OF_MAPS: tuple[Check, ...] = (check_curve, check_distances)
+#: Those that fit maps to judge the map, which a run does with its own.
+MAP_CHECKS: tuple[Check, ...] = (check_curve, check_distances)
 
-#: The quick ones among them that can find an error.
-ERRORS: tuple[Check, ...] = (check_unseen, check_groups)
+#: The fast ones that can find an error.
+ERROR_CHECKS: tuple[Check, ...] = (check_unseen, check_connectivity)
 
-#: Those that look at people, and at how answers are recorded: what can be mended while answers come in.
-COLLECTED: tuple[Check, ...] = (
-    check_groups,
-    check_uneven,
+#: Those of people and of how answers are recorded: what can be corrected while answers come in.
+COLLECTION_CHECKS: tuple[Check, ...] = (
+    check_connectivity,
+    check_balance,
     *CHECKS[CHECKS.index(check_trials) : CHECKS.index(check_ceiling)],
 )
 
@@ -96,11 +105,11 @@ def check(
     n_components : int
         Dimension of the map that they are for.
     level : float
-        Of intervals.
+        Confidence level of intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For what is drawn where there are very many answers, and for the parts that a quick map is judged by.
+        For subsamples of very many answers, and for folds.
     without : collection of checks
-        To leave out.
+        Which not to run.
 
     Returns
     -------
@@ -111,9 +120,10 @@ def check(
     --------
     >>> import numpy as np
     >>> from nearer import Comparisons
+    >>> from nearer.checking.findings import format_finding
     >>> near_and_far = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c"), ("x", "y", "z"), ("z", "y", "x")])
     >>> findings = check(Answers(near_and_far, np.arange(4), "triplet", "answers.csv", np.arange(2, 6)))
-    >>> print(findings[0])
+    >>> print(format_finding(findings[0]))
     ERROR     The objects fall into 2 groups with no comparison of a distance between them
               No map can place them against each other; ask questions that mix them, or map each group
               alone.
@@ -123,7 +133,7 @@ def check(
     if n_components < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
     chosen = tuple(each for each in CHECKS if each not in without)
-    return _run(chosen, Case(answers, n_components, _seed(random_state), level))
+    return _run(chosen, Context(answers, n_components, _seed(random_state), level))
 
 
 def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
@@ -146,18 +156,17 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     >>> from nearer import Comparisons
     >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")], objects=["a", "b", "c", "d"])
     >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
-    >>> [finding.title for finding in check_errors(answers)]
-    ['1 object is in no comparison']
+    >>> [finding.code for finding in check_errors(answers)]
+    ['never-compared']
     """
-    found = _run(ERRORS, Case(answers, n_components))
-    return Findings(found.source, tuple(finding for finding in found if finding.level == "error"))
+    found = _run(ERROR_CHECKS, Context(answers, n_components))
+    return Findings(found.source, tuple(finding for finding in found if finding.severity == "error"))
 
 
 def check_collected(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
-    """Look at answers that still come in: at the people who give them, and at how they are recorded.
+    """Check answers that still come in: the people who give them, and how they are recorded.
 
-    Whether there are enough of them, and how good a map can be, is left out, and so is how objects are written: for
-    whoever asks the questions, and fits maps meanwhile.
+    The number of answers, the quality of a map and the spelling of labels are not checked.
 
     Parameters
     ----------
@@ -165,7 +174,7 @@ def check_collected(answers: Answers, *, n_components: int = 2, random_state: Ra
     n_components : int
         Dimension of the map that they are for.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For the parts that a quick map is judged by.
+        For the folds that people are judged by.
 
     Returns
     -------
@@ -179,9 +188,9 @@ def check_collected(answers: Answers, *, n_components: int = 2, random_state: Ra
     >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")])
     >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
     >>> [finding.code for finding in check_collected(answers)]
-    ['cycles', 'connected']
+    ['transitive', 'connected']
     """
-    return _run(COLLECTED, Case(answers, n_components, _seed(random_state)))
+    return _run(COLLECTION_CHECKS, Context(answers, n_components, _seed(random_state)))
 
 
 def _seed(random_state: RandomState) -> int:
@@ -191,15 +200,15 @@ def _seed(random_state: RandomState) -> int:
     return int(stream(random_state, "folds").integers(2**31))
 
 
-def _run(checks: tuple[Check, ...], case: Case) -> Findings:
+def _run(checks: tuple[Check, ...], context: Context) -> Findings:
     findings: list[Finding] = []
     annotators = None
-    counts: dict[str, Any] = {"n_components": case.n_components}
+    counts: dict[str, Any] = {"n_components": context.n_components}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # of the quick maps; nobody sees those
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of fast maps, which nobody sees
         for each in progress_bar("checking", len(checks), checks, unit="check"):
-            outcome = each(case)
+            outcome = each(context)
             findings += outcome.findings
             counts |= outcome.counts
             annotators = outcome.annotators or annotators
-    return agreed(Findings(case.answers.source, tuple(findings), counts, annotators))
+    return reconcile(Findings(context.answers.source, tuple(findings), counts, annotators))

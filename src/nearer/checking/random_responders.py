@@ -1,7 +1,17 @@
-r"""Random responders: whose answers are no better than chance, and how many answers it takes to detect them.
+r"""Random responders, people who answer in reverse, and people who fail catch questions.
 
-The answers of person a are predicted by a map fitted without them. Of n_a answers, k_a go against that map, each with
-probability e_a, the person's error. People are of three kinds:
+**Predictions.** The answers of person a are predicted by a map fitted without them. An answer to a clear question is
+more informative than one to a question that anybody may answer either way: with P the probability that the map gives
+it, an answer counts 2 P - 1, or 1 - 2 P where it goes against the map. The share of weights w against the map is as
+well known as that among (sum w)^2 / sum w^2 answers of equal weight, where w is the sum over one trial; a random
+responder's is 1/2 whatever the weights. Some people are asked harder questions than others. With perfect answers, the
+sum of w^2 over that of w, the *clarity* of the questions, is how far beyond one half they agree with the map. A
+person's share e is brought to questions of median clarity: 1/2 - (1/2 - e) / r, known as well as among r^2 times as
+many answers, where r is the clarity of theirs over the median. Reported are plain shares, each answer counting the
+same. The maps always have the same dimension, so that the same people are found whatever map is made of the answers.
+Likely random responders are left out of the maps of a second round, which judges everybody anew.
+
+**Model.** Of n_a answers, k_a go against the map, each with probability e_a. People are of three kinds:
 
     e_a = b / 2,  b ~ Beta          attentive, with a mean error and a spread that the study shows;
     e_a = 1/2                       random responders, whose answers have nothing to do with the objects;
@@ -21,40 +31,190 @@ each rule, as far as the distribution of errors is right. An attentive person wh
 while their answers are not significantly better than chance.
 
 **Power.** A random responder is missed with probability 2.5%, and more where answers are few or where attentive people
-err nearly as often as chance. The power with n answers of each person follows from the critical count: that of a study
-whose attentive people have the quantiles of the estimated distribution as their errors, with n answers each. The number
-of answers that is reported is the least n with a power of 94% in that study, whose mean and spread are set a posterior
-standard deviation above the estimates: counts of real studies vary more, and 9 of 10 random responders shall be
-detected in these.
+err nearly as often as chance. The power with n answers of each person follows from the critical count in a study whose
+attentive people have the quantiles of the estimated distribution as their errors. The number of answers that is
+reported is the least n with a power of 94% in that study, whose mean and spread are set a posterior standard deviation
+above the estimates: counts of real studies vary more, and 9 of 10 random responders shall be detected in these.
+
+**Catch questions.** A person is flagged if somebody with nine right answers in ten would have so few with a probability
+below one in fifty (one-sided binomial test). With 2 catch questions that means none right, with 4 one at most, with 6
+three, with 10 six; one catch question flags nobody. Of people who guess one of three, 59% are flagged with 4 questions,
+90% with 6 and 98% with 10.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
+from scipy.special import betainc, ndtri
 from scipy.stats import beta, binom
+from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
+from nearer._common.findings import Finding
+from nearer._common.formatting import round_to_two_digits
+from nearer.checking.context import CheckResult, Context, fast_estimator, subsample
+from nearer.data.comparisons import Comparisons
+from nearer.data.groups import is_tied
+from nearer.data.labels import Labels, factorize
+from nearer.evaluation.annotators import AnnotatorReliability, acts_of
+from nearer.evaluation.folds import WholeKFold
+from nearer.evaluation.held_out import read_judged
+from nearer.evaluation.intervals import wilson
 
-FALSE_ALARMS = 0.05  # studies in which anybody is flagged wrongly
-MISSED = 0.025  # random responders who look better than chance
-POWER = 0.9
-_AIM = 0.94  # power of an idealized study: real ones vary more
-_FEWEST_ANSWERS, _MOST_ANSWERS = 10, 10_000
-_MOST_QUANTILES = 200  # people in the study that power is worked out for
+FALSE_ALARM_RATE = 0.05  # of studies in which anybody is flagged wrongly
+MIN_CATCH_ACCURACY = 0.9  # of attentive people
+_MISS_RATE = 0.025  # of random responders who look better than chance
+_MIN_POWER = 0.9
+_IDEALIZED_POWER = 0.94  # of an idealized study: real ones vary more
+_CATCH_ALPHA = 0.02
+_MIN_ANSWERS, _MAX_ANSWERS = 10, 10_000
+_MIN_PEOPLE, _MAX_IDEALIZED_PEOPLE = 3, 200
+_MAX_JUDGED_COMPARISONS = 2_000_000  # each person needs enough of them, and judging is fast
+_MAX_TRAINING_COMPARISONS = 200_000
+_N_FOLDS = 10
+_N_COMPONENTS = 2  # of the maps that people are judged by
 # Standard deviations of people's true errors in five studies, of mean errors of 0.2, were 0.04 to 0.07. The nearer to
 # chance people are, the less room they have to differ.
-_USUAL_SPREAD, _SPREAD_LOG_SD = 0.06, 0.5
-_ROOM = 0.3  # from a mean error of 0.2 to chance
-_EDGES = np.linspace(0.0, 0.5, 201)
-_ERRORS = (_EDGES[:-1] + _EDGES[1:]) / 2
+_PRIOR_SPREAD, _PRIOR_SPREAD_LOG_SD = 0.06, 0.5
+_PRIOR_ROOM = 0.3  # from a mean error of 0.2 to chance
+_ERROR_EDGES = np.linspace(0.0, 0.5, 201)
+_ERROR_GRID = (_ERROR_EDGES[:-1] + _ERROR_EDGES[1:]) / 2
 # Shares of random responders, and of people who answer in reverse.
-_SHARES = [(r, v) for r in (0.01, 0.03, 0.08, 0.2, 0.4, 0.7) for v in (0.003, 0.03, 0.2) if r + v < 1]
+_KIND_SHARES = [(r, v) for r in (0.01, 0.03, 0.08, 0.2, 0.4, 0.7) for v in (0.003, 0.03, 0.2) if r + v < 1]
+
+
+def check_random_responders(context: Context) -> CheckResult:
+    """Find random responders, and people who answer in reverse."""
+    part = read_judged(subsample(context, _MAX_JUDGED_COMPARISONS))
+    decided = ~is_tied(part)  # who cannot tell is not careless
+    if part.annotators is None or not decided.any():
+        return CheckResult()
+    names, person = factorize(part.annotators[decided])
+    if len(names) < 2:
+        return CheckResult()
+    people = _judge_twice(context, part[decided], names, person)
+    found, annotators = people.found, people.annotators(context.level)
+    if found is None:
+        return CheckResult(annotators=annotators)
+    counts: dict[str, Any] = {"typical_error": people.typical, "n_judged": len(people.judged)}
+    counts |= {"power": found.power, "answers_for_power": people.n_for_power}
+    counts |= {"n_at_chance": int(found.at_chance.sum()), "n_reversed": int(found.reverse.sum())}
+    power = {
+        "power": found.power,
+        "n_for_power": people.n_for_power,
+        "typical_error": people.typical,
+        "typical_n_answers": int(np.median(people.n_answers[people.judged])),
+    }
+    if found.at_chance.any():
+        findings = [people.finding("at-chance", found.at_chance, power)]
+    elif found.power >= _MIN_POWER:
+        findings = [Finding("at-chance", "good", numbers=power)]
+    else:
+        findings = [Finding("low-power", "note", numbers=power)]
+    if found.reverse.any():
+        findings.append(people.finding("reversed", found.reverse, power))
+    return CheckResult(tuple(findings), counts, annotators)
+
+
+def check_catches(context: Context) -> CheckResult:
+    """Find people who fail catch questions."""
+    found = context.answers.report.catches
+    if found is None or not sum(found.n_asked):
+        return CheckResult()
+    asked, right = np.array(found.n_asked), np.array(found.n_right)
+    failed = np.flatnonzero(binom.cdf(right, asked, MIN_CATCH_ACCURACY) < _CATCH_ALPHA)
+    total, share = int(asked.sum()), float(right.sum() / asked.sum())
+    counts = {"n_catch": total, "share_catch_right": share, "n_failed_catch": len(failed)}
+    if len(failed) == 0:
+        return CheckResult((Finding("catch", "good", numbers=counts),), counts)
+    failed = failed[np.argsort(right[failed] / asked[failed], kind="stable")]
+    label_of = {str(label): label for label in (context.names.tolist() if context.names is not None else ())}
+    names = tuple(label_of.get(found.people[at], found.people[at]) for at in failed if found.people[at])
+    people = [{"n_right": int(right[at]), "n_asked": int(asked[at])} for at in failed[:10]]
+    numbers = counts | {"people": people}
+    return CheckResult((Finding("fails-catch", "warning", numbers=numbers, concerned=names),), counts)
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """People, their agreement with maps of the others, and the classification of those with enough answers."""
+
+    part: Comparisons
+    names: Labels
+    person: NDArray[np.intp]  # of each comparison
+    agreement: FloatArray  # 2 P - 1 of each comparison as it was answered
+    judged: NDArray[np.intp]  # people with enough answers
+    n_answers: NDArray[np.int64]  # of each person
+    errors: FloatArray  # of each person
+    found: Responders | None
+    n_for_power: int | None  # in answers, where `Responders` counts weights
+
+    @property
+    def typical(self) -> float:
+        """The median error of those who are not doubtful."""
+        assert self.found is not None
+        usual, errors = ~self.found.doubtful, self.errors[self.judged]
+        return float(np.median(errors[usual] if usual.any() else errors))
+
+    def annotators(self, level: float) -> AnnotatorReliability:
+        """Return the error of each person, with intervals."""
+        numbers, quantile = acts_of(self.part, self.person)[1], float(ndtri(0.5 + level / 2))
+        lows, highs = np.array([wilson(*each, quantile) for each in zip(self.errors, numbers, strict=True)]).T
+        return AnnotatorReliability(self.names, self.n_answers, self.errors, lows, highs)
+
+    def finding(self, code: str, chosen: NDArray[np.bool_], power: dict[str, Any]) -> Finding:
+        """Return the warning about some of those who were judged."""
+        which = self.judged[chosen]
+        rows = [{"error": float(self.errors[at]), "n_answers": int(self.n_answers[at])} for at in which[:10]]
+        return Finding(code, "warning", numbers=power | {"people": rows}, concerned=tuple(self.names[which].tolist()))
+
+
+def _judge_twice(context: Context, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People:
+    """Judge people by maps of the others, and again by maps without those who are doubtful."""
+    rng = context.stream("people")
+    learned = rng.random(len(part)) < _MAX_TRAINING_COMPARISONS / len(part)
+    people = _judge(part, names, person, _agreement(context, part, learned, rng))
+    if people.found is None or not people.found.doubtful.any():
+        return people
+    doubtful = np.isin(person, people.judged[people.found.doubtful])
+    return _judge(part, names, person, _agreement(context, part, learned & ~doubtful, rng))
+
+
+def _agreement(context: Context, part: Comparisons, learned: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
+    """Return 2 P - 1 of each answer, (m,), under a map fitted to the other people of the training set."""
+    agreement = np.zeros(len(part))
+    answers = 1 if part.answers is None else part.answers
+    estimator = fast_estimator(_N_COMPONENTS)
+    for others, own in WholeKFold(_N_FOLDS, by="annotators", random_state=rng).split(part):
+        train = others[learned[others]]
+        model = clone(estimator).fit(part[train if len(train) else others])
+        agreement[own] = 2 * model.predict_proba(part[own])[:, 1] - 1
+    return agreement * answers
+
+
+def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement: FloatArray) -> _People:
+    """Judge people by their agreement with the maps, if at least three gave enough answers."""
+    wrong, weights = np.where(agreement == 0, 0.5, agreement < 0), part.sample_weight
+    clear = weights * np.maximum(np.abs(agreement), 1e-9)  # somebody's questions may all be undecided
+    n_answers, worth = acts_of(part, person)[0], acts_of(replace(part, weights=clear), person)[1]
+    judged = np.flatnonzero(n_answers >= _MIN_ANSWERS)
+    errors, clear_errors = (np.bincount(person, w * wrong) / np.bincount(person, w) for w in (weights, clear))
+    found, n_for_power = None, None
+    if len(judged) >= _MIN_PEOPLE:
+        clarity = np.bincount(person, clear * np.abs(agreement)) / np.bincount(person, clear)
+        ratio = np.maximum(clarity / np.median(clarity[judged]), 1e-3)
+        worth = worth * ratio**2
+        found = Responders.from_counts(((0.5 - (0.5 - clear_errors) / ratio).clip(0, 1) * worth)[judged], worth[judged])
+        if found.n_for_power is not None:
+            answers_per_unit = float(np.median((n_answers / worth)[judged]))
+            n_for_power = round_to_two_digits(math.ceil(found.n_for_power * answers_per_unit))
+    return _People(part, names, person, agreement, judged, n_answers, errors, found, n_for_power)
 
 
 class _Grid(NamedTuple):
@@ -75,9 +235,9 @@ def _grid() -> _Grid:
         if spread < _widest(mean)
     ]
     means, spreads = np.array(pairs).T
-    chances = np.array([np.diff(_distribution(*pair).cdf(2 * _EDGES)) for pair in pairs])
-    usual = _USUAL_SPREAD * np.minimum((0.5 - means) / _ROOM, 1.0)
-    log_prior = -0.5 * (np.log(spreads / usual) / _SPREAD_LOG_SD) ** 2
+    chances = np.array([np.diff(_distribution(*pair).cdf(2 * _ERROR_EDGES)) for pair in pairs])
+    usual = _PRIOR_SPREAD * np.minimum((0.5 - means) / _PRIOR_ROOM, 1.0)
+    log_prior = -0.5 * (np.log(spreads / usual) / _PRIOR_SPREAD_LOG_SD) ** 2
     return _Grid(means, spreads, chances / chances.sum(axis=1, keepdims=True), log_prior)
 
 
@@ -94,18 +254,18 @@ def _distribution(mean: float, spread: float) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Responders:
-    """What counts of answers against a map of the others say of people.
+    """A classification of people by how many of their answers go against a map of the others.
 
     Attributes
     ----------
     at_chance, reverse : ndarray of bool, shape (a,)
         Who responds at random, and who in reverse.
     doubtful : ndarray of bool, shape (a,)
-        Who is more likely one of these than attentive; not a finding, but no one to fit a map to.
+        Who is more likely one of these than attentive: not a finding, but excluded from maps.
     power : float
-        Probability to detect a random responder who gave as many answers as people typically did.
+        Probability to detect a random responder with a median number of answers.
     n_for_power : int or None
-        Answers per person from which on it is 90%; None if more than 10,000.
+        Answers per person from which on the power is 90%; None if more than 10,000.
     """
 
     at_chance: NDArray[np.bool_]
@@ -115,30 +275,30 @@ class Responders:
     n_for_power: int | None
 
     @classmethod
-    def of(cls, wrong: FloatArray, answers: FloatArray) -> Responders:
+    def from_counts(cls, wrong: FloatArray, answers: FloatArray) -> Responders:
         """Judge people by how many of their answers go against the map; counts need not be whole.
 
         Examples
         --------
         >>> answers = np.full(20, 300.0)
         >>> wrong = np.append(np.linspace(40.0, 90.0, 18), [120, 150])
-        >>> found = Responders.of(wrong, answers)
+        >>> found = Responders.from_counts(wrong, answers)
         >>> found.at_chance.nonzero()[0].tolist(), bool(found.reverse.any()), 30 < found.n_for_power < 300
         ([19], False, True)
         """
-        posterior = _Posterior.of(wrong, answers)
-        level = FALSE_ALARMS / len(wrong)
-        attentive = (_at_least(wrong[:, None], answers[:, None], _ERRORS) * posterior.errors).sum(axis=1)
-        better = _at_least(answers - wrong, answers, 0.5) < MISSED
+        posterior = _Posterior.from_counts(wrong, answers)
+        level = FALSE_ALARM_RATE / len(wrong)
+        attentive = (_at_least(wrong[:, None], answers[:, None], _ERROR_GRID) * posterior.errors).sum(axis=1)
+        better = _at_least(answers - wrong, answers, 0.5) < _MISS_RATE
         reverse = _at_least(wrong, answers, 0.5) < level
         doubtful = posterior.attentive < 0.5
-        usual = posterior.idealized(int(min((~doubtful).sum(), _MOST_QUANTILES)))
+        usual = posterior.idealized(int(min((~doubtful).sum(), _MAX_IDEALIZED_PEOPLE)))
         power = _power(usual, float(np.median(answers)), level)
         return cls((attentive < level) & ~better & ~reverse, reverse, doubtful, power, _n_for_power(usual, level))
 
 
 class _Posterior(NamedTuple):
-    """What a study shows of people's errors.
+    """The posterior of people's errors in a study.
 
     ``errors`` has for each person the distribution of another attentive person's error given all others, (a, e);
     ``attentive`` the probability that the person is; ``mean`` and ``spread`` lie one posterior standard deviation above
@@ -151,14 +311,14 @@ class _Posterior(NamedTuple):
     spread: float
 
     @classmethod
-    def of(cls, wrong: FloatArray, answers: FloatArray) -> _Posterior:
+    def from_counts(cls, wrong: FloatArray, answers: FloatArray) -> _Posterior:
         grid = _grid()
         attentive, reverse = _log_likelihoods(wrong, answers), _log_likelihoods(answers - wrong, answers)
         at_random = -answers[:, None] * np.log(2)
         of_others = np.full(attentive.shape, -np.inf)
         kinds = np.full((2, len(wrong)), -np.inf)  # attentive or not
         of_all = np.full(len(grid.means), -np.inf)
-        for random_share, reverse_share in _SHARES:
+        for random_share, reverse_share in _KIND_SHARES:
             own = attentive + np.log(1 - random_share - reverse_share)
             other = np.logaddexp(at_random + np.log(random_share), reverse + np.log(reverse_share))
             each = np.logaddexp(own, other)
@@ -173,7 +333,7 @@ class _Posterior(NamedTuple):
         return cls(weights @ grid.chances, share, mean, spread)
 
     def idealized(self, n_people: int) -> FloatArray:
-        """Return errors that so many attentive people would typically have: quantiles."""
+        """Return quantiles of the estimated distribution of errors, as many as there are attentive people."""
         places = (np.arange(max(n_people, 2)) + 0.5) / max(n_people, 2)
         mean = float(np.clip(self.mean, 0.01, 0.49))
         found: FloatArray = _distribution(mean, min(self.spread, _widest(mean))).ppf(places) / 2
@@ -182,7 +342,7 @@ class _Posterior(NamedTuple):
 
 def _log_likelihoods(wrong: FloatArray, answers: FloatArray) -> FloatArray:
     """Return the log-likelihood of each count under each distribution of errors, (a, t)."""
-    found = wrong[:, None] * np.log(_ERRORS) + (answers - wrong)[:, None] * np.log1p(-_ERRORS)
+    found = wrong[:, None] * np.log(_ERROR_GRID) + (answers - wrong)[:, None] * np.log1p(-_ERROR_GRID)
     largest = found.max(axis=1, keepdims=True)
     return np.asarray(np.log(np.exp(found - largest) @ _grid().chances.T + 1e-300) + largest)
 
@@ -211,21 +371,23 @@ def _at_least(wrong: FloatArray, answers: FloatArray, error: FloatArray | float)
 def _power(usual: FloatArray, n_answers: float, level: float) -> float:
     """Return the probability that a random responder is flagged among people with these errors."""
     answers = np.full(len(usual), n_answers)
-    errors = _Posterior.of(usual * n_answers, answers).errors.mean(axis=0)
+    errors = _Posterior.from_counts(usual * n_answers, answers).errors.mean(axis=0)
     low, high = 0, int(n_answers) + 1
     while low < high:  # the smallest count that is significant
         middle = (low + high) // 2
-        tail = _at_least(np.array(float(middle)), np.array(n_answers), _ERRORS) @ errors
+        tail = _at_least(np.array(float(middle)), np.array(n_answers), _ERROR_GRID) @ errors
         low, high = (middle + 1, high) if tail >= level else (low, middle)
-    critical = max(low, int(binom.ppf(MISSED, int(n_answers), 0.5)))
+    critical = max(low, int(binom.ppf(_MISS_RATE, int(n_answers), 0.5)))
     return float(binom.sf(critical - 1, int(n_answers), 0.5))
 
 
 def _n_for_power(usual: FloatArray, level: float) -> int | None:
     """Return the least number of answers, to within 5%, with which the power is 90%."""
-    steps = np.unique(np.geomspace(_FEWEST_ANSWERS, _MOST_ANSWERS, 140).round())
+    steps = np.unique(np.geomspace(_MIN_ANSWERS, _MAX_ANSWERS, 140).round())
     low, high = 0, len(steps)
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if _power(usual, float(steps[middle]), level) >= _AIM else (middle + 1, high)
+        low, high = (
+            (low, middle) if _power(usual, float(steps[middle]), level) >= _IDEALIZED_POWER else (middle + 1, high)
+        )
     return int(steps[low]) if low < len(steps) else None

@@ -30,6 +30,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from nearer.checking import check
+    from nearer.checking.findings import format_finding
     from nearer.io.column_checks import columns_line
 
     answers = read_file(options, told=False)  # the notes are among the findings
@@ -37,13 +38,12 @@ def run(options: argparse.Namespace) -> int:
     report = answers.report
     figures = {
         "file": answers.source, "kind": answers.kind, "columns": report.columns,
-        "unused": list(report.unused), "worst": findings.worst, "findings": findings.as_dicts(),
+        "unused": list(report.unused), "worst": findings.worst, "findings": findings.to_dicts(),
         "counts": dict(findings.counts), "bad_rows": list(report.skipped),
         "left_out": [left.to_dict() for left in report.left_out],
         "catches": None if report.catches is None else report.catches._asdict(),
     }  # fmt: skip
     catches = None if report.catches is None else str(report.catches)
-    heading, *rest = str(findings).split("\n\n")
-    heading = "\n".join(filter(None, [heading, columns_line(report), *map(str, report.left_out), catches]))
-    print_result(options, "\n\n".join([heading, *rest]), figures)
+    heading = filter(None, [findings.heading, columns_line(report), *map(str, report.left_out), catches])
+    print_result(options, "\n\n".join(["\n".join(heading), *map(format_finding, findings)]), figures)
     return 1 if findings.worst == "error" else 0

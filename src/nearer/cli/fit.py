@@ -30,7 +30,7 @@ from nearer.cli.process import INTERRUPTED
 from nearer.study.methods import METHOD_CLASSES
 
 if TYPE_CHECKING:
-    from nearer.checking import Finding, Findings
+    from nearer.checking import Findings
     from nearer.report.verdict import Verdict
     from nearer.study import Study
 
@@ -84,7 +84,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from nearer.checking import check_errors
+    from nearer.checking import check_errors, message_of
     from nearer.report.verdict import verdict
     from nearer.study import RunSettings, begin_study, end_study, fit_study, keep_study, read_results
     from nearer.study.folder import refuse_input
@@ -115,7 +115,9 @@ def run(options: argparse.Namespace) -> int:
         kept.append(study)
 
     replaced = (options.out / "results.json").exists()
-    anyway = tuple(f"a map was asked for with --anyway, in spite of an error: {error.title}" for error in errors)
+    anyway = tuple(
+        f"a map was asked for with --anyway, in spite of an error: {message_of(error).title}" for error in errors
+    )
     try:
         study = fit_study(answers, settings, keep, log_step, anyway)
         files = end_study(study, options.out, about | {"seconds": time.perf_counter() - start})
@@ -140,7 +142,7 @@ def left(folder: Path, kept: Sequence[Study]) -> str:
 def stop(options: argparse.Namespace, errors: Findings, command: str = "fit") -> int:
     """Repeat the errors in place of making a map."""
     advice = f"No map was made. See to this first, or use nearer {command} --anyway to make a map all the same."
-    print_result(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.as_dicts()})
+    print_result(options, f"{errors}\n\n{advice}", {"folder": None, "findings": "error", "errors": errors.to_dicts()})
     return 1
 
 
@@ -174,7 +176,9 @@ def summary(study: Study, judged: Verdict) -> dict[str, Any]:
 def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
     """Return the figures of a study in words."""
     from nearer._common.formatting import percent, pluralize
-    from nearer.checking.enough import CURVE_CODES
+    from nearer.checking import message_of
+    from nearer.checking.findings import format_line
+    from nearer.checking.sample_size import CURVE_CODES
     from nearer.evaluation.reproducibility import DISTANCES_FAIR
 
     answers = study.answers
@@ -201,21 +205,12 @@ def told(study: Study, folder: Path, found: dict[str, Any]) -> str:
         )
     if study.findings is not None:
         if study.curve is not None:
-            lines += [finding.text for finding in study.findings if finding.code in CURVE_CODES]
-        grave = [finding for finding in study.findings if finding.level in ("error", "warning")]
-        lines += [_line(finding) for finding in grave]
+            lines += [message_of(finding).text for finding in study.findings if finding.code in CURVE_CODES]
+        lines += [format_line(finding) for finding in study.findings if finding.severity in ("error", "warning")]
     lines += [f"note: {note}" for note in study.notes]
     lines += found["verdict"]
     lines += [f"written to {folder}; for a page to look at: nearer report {shlex.quote(str(folder))}"]
     return "\n".join(lines)
-
-
-def _line(finding: Finding) -> str:
-    """Write a finding on one line, with the people that it names."""
-    from nearer._common.formatting import quote_all
-
-    said = f"{finding.level}: {finding.title}"
-    return f"{said}: {quote_all(list(finding.people), 10)}. {finding.text}" if finding.people else said
 
 
 def _about(options: argparse.Namespace) -> dict[str, Any]:

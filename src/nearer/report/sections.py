@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
+from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
 from nearer.evaluation.dimension import NO_DIMENSION
@@ -33,7 +34,6 @@ Results: TypeAlias = Mapping[str, Any]
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
 N_NEIGHBORS = 5
-_LEVELS = ("error", "warning", "note", "good")  # the worst first
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def findings(results: Results) -> Content:
         unknown = "The answers were not looked at in this run; ask for it with: nearer check FILE."
         return {"paragraphs": [sentences(unknown, left_out(results, "findings"))], "findings": []}
     nothing = [] if found else ["The doctor found nothing to say about the answers."]
-    ranked = sorted(found, key=lambda finding: _LEVELS.index(finding["level"]))
+    ranked = sorted(found, key=lambda finding: SEVERITIES.index(finding["severity"]))
     return {"paragraphs": nothing, "findings": [{"examples": [], **finding} for finding in ranked]}
 
 

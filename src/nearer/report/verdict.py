@@ -266,7 +266,7 @@ def grade_distances(results: Mapping[str, Any]) -> Grade:
 
 def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) -> tuple[Grade, str]:
     """Return whether to trust the map, and what to do next."""
-    n_errors = sum(finding["level"] == "error" for finding in results["findings"] or [])
+    n_errors = sum(finding["severity"] == "error" for finding in results["findings"] or [])
     if (predictions, distances) == ("good", "good") and not n_errors:
         if any(finding.get("code") == NOT_CONVERGED for finding in results["findings"] or []):
             advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
@@ -332,7 +332,7 @@ def _judge_people(results: Mapping[str, Any]) -> str:
 
 def _reading(results: Mapping[str, Any]) -> str:
     """Return what a reader has to do: read the warnings, and look at flagged people."""
-    n_warnings = sum(finding["level"] == "warning" for finding in results["findings"] or [])
+    n_warnings = sum(finding["severity"] == "warning" for finding in results["findings"] or [])
     flagged = sum(bool(person.get("flags")) for person in results["annotators"] or [])
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
     if flagged:

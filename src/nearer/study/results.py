@@ -68,7 +68,7 @@ def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
         "trend": None if study.trend is None else asdict(study.trend),
         "dimension": _dimension(study),
         "annotators": None if study.annotators is None else _annotators(study, study.annotators),
-        "findings": None if study.findings is None else study.findings.as_dicts(),
+        "findings": None if study.findings is None else study.findings.to_dicts(),
         "settings": _settings(study),
         "notes": study.notes,
         "missing": study.missing,
@@ -174,7 +174,7 @@ def _dimension(study: Study) -> dict[str, Any] | None:
 
 def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
     seconds = _median_seconds(study)
-    flags = _flags(study)
+    flags = {} if study.findings is None else study.findings.flags()
     columns = (found.names.tolist(), found.n_answers, found.errors, found.lows, found.highs)
     return [
         {
@@ -194,17 +194,6 @@ def _median_seconds(study: Study) -> dict[Any, float]:
     parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
     known = [part[np.isfinite(part)] for part in parts]
     return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
-
-
-def _flags(study: Study) -> dict[str, list[str]]:
-    """Return what the findings say of people, by name."""
-    flags: dict[str, list[str]] = {}
-    for finding in study.findings or ():
-        if finding.level in ("good", "note"):
-            continue
-        for person, words in finding.people.items():
-            flags.setdefault(str(person), []).append(words)
-    return flags
 
 
 def _settings(study: Study) -> dict[str, Any]:

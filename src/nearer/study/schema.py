@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nearer._common.arrays import FloatArray
+from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import pluralize
 from nearer.study.schema_checks import (
     HINT,
@@ -123,8 +124,13 @@ SCHEMA: dict[str, Check] = {
     "findings": maybe(
         list_of(
             record(
-                {"level": one_of("error", "warning", "note", "good"), "title": string, "text": string},
-                {"code": string, "examples": list_of(string)},
+                {"severity": one_of(*SEVERITIES), "title": string, "text": string},
+                {
+                    "code": string,
+                    "examples": list_of(string),
+                    "numbers": mapping_of(plain),
+                    "concerned": list_of(plain),
+                },
             )
         )
     ),

@@ -19,10 +19,17 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize
 from nearer.checking import Finding, Findings, check
-from nearer.checking.case import part_seed
-from nearer.checking.doctor import OF_MAPS
-from nearer.checking.enough import CURVE_SEED, agreed, curve_trend, with_curve
-from nearer.checking.split_half import check_distances, halves_of, with_distances
+from nearer.checking.context import derive_seed
+from nearer.checking.doctor import MAP_CHECKS
+from nearer.checking.sample_size import (
+    CURVE_SEED,
+    check_distances,
+    curve_trend,
+    halves_of,
+    reconcile,
+    replace_curve,
+    replace_distances,
+)
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
@@ -238,7 +245,7 @@ def _with_analysis(study: Study, analysis: Analysis) -> Study:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of maps that nobody sees
         try:
-            seed = part_seed(study.settings.seed, analysis.seed_number)
+            seed = derive_seed(study.settings.seed, analysis.seed_number)
             found: dict[str, Any] = {analysis.name: analysis.compute(study, seed)}
         except ValueError as error:
             notes = (*study.notes, f"no {analysis.title}: {error}")
@@ -252,10 +259,10 @@ def _with_consistent_findings(study: Study) -> Study:
     if findings is None:
         return study
     if study.curve is not None and trend is not None:
-        findings = with_curve(findings, trend)
+        findings = replace_curve(findings, trend)
     if study.distances is not None:
-        findings = with_distances(findings, study.distances, study.n_components, study.compared_with)
-    return replace(study, findings=agreed(findings))
+        findings = replace_distances(findings, study.distances, study.n_components, study.compared_with)
+    return replace(study, findings=reconcile(findings))
 
 
 def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
@@ -275,7 +282,7 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
     candidates = [dimension for dimension in CANDIDATE_DIMENSIONS if dimension <= seen - 2]
     if len(candidates) < 2:
         return None, f"two dimensions, as {seen} objects leave no choice"
-    seed = part_seed(settings.seed, DIMENSION_SEED)
+    seed = derive_seed(settings.seed, DIMENSION_SEED)
     try:
         quick = clone(DIMENSION_METHOD).set_params(random_state=seed)
         return choose_dimension(quick, comparisons, candidates, by=settings.by, random_state=seed), ""
@@ -326,7 +333,7 @@ def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
 def _findings(study: Study, seed: int) -> Findings:
     """Run the checks of `nearer check` with the same seed, without those of maps, which this one replaces."""
     settings = study.settings
-    without = [check_distances] if settings.quick else OF_MAPS
+    without = [check_distances] if settings.quick else MAP_CHECKS
     findings = check(
         study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
         without=without,
@@ -341,14 +348,8 @@ def _disagreement_of_chains(study: Study) -> Finding | None:
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
         return None
     distances = model.diagnostics_["distances"]
-    return Finding(
-        "warning",
-        NOT_CONVERGED,
-        f"The chains of the posterior disagree: R-hat of distances up to {distances.rhat:.2f}",
-        f"The draws are worth {distances.effective:.0f} independent ones, so that ellipses and some distances would "
-        "come out differently with another seed; predictions depend on this much less. Fit again with "
-        "--set solver=thorough, which samples longer.",
-    )
+    numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
+    return Finding(NOT_CONVERGED, "warning", numbers=numbers)
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:

@@ -52,12 +52,8 @@ def judged(answers: Answers, n_components: int, left_out: Collection[str], befor
         What this returned the last time.
     """
     findings = check_collected(answers, n_components=n_components, random_state=0)
-    said: dict[str, list[str]] = {}
-    for finding in findings:
-        for person, words in finding.people.items():
-            said.setdefault(str(person), []).append(words)
     kept = {person: flags for person, flags in before.get("people", {}).items() if person in left_out}
-    return {"findings": findings.as_dicts(), "people": {**kept, **said}}
+    return {"findings": findings.to_dicts(), "people": {**kept, **findings.flags()}}
 
 
 def _map(questions: Questions, study: Study) -> dict[str, Any] | None:

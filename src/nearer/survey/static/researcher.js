@@ -18,7 +18,7 @@ const ENGINE = {
   behind: "The map does not have the latest answers yet",
   failed: "The map could not be brought up to date; people go on meanwhile",
 };
-const LEVELS = { error: "Wrong", warning: "Look at this", note: "Good to know", good: "Good" };
+const SEVERITIES = { error: "Wrong", warning: "Look at this", note: "Good to know", good: "Good" };
 
 let state = null;
 let drawn = ""; // what the drawings show, and how wide; they are drawn again only when it changes
@@ -151,16 +151,16 @@ let told = ""; // what the findings say: they are written again only when it cha
 
 function writeFindings() {
   const now = JSON.stringify(state.findings);
-  const found = state.findings.filter((each) => each.level !== "good");
+  const found = state.findings.filter((each) => each.severity !== "good");
   say("no-findings", state.engine.n_known ? (found.length ? "" : "Nothing looks wrong so far.") : "Answers are looked at with the first map.");
   if (now === told) return;
   told = now;
   byId("findings").replaceChildren(...state.findings.map(finding));
 }
 
-function finding({ level, title, text, examples }) {
-  const badge = element("span", { class: `level ${level}` }, LEVELS[level] || level);
-  if (level === "good") return element("li", {}, badge, " ", title);
+function finding({ severity, title, text, examples }) {
+  const badge = element("span", { class: `severity ${severity}` }, SEVERITIES[severity] || severity);
+  if (severity === "good") return element("li", {}, badge, " ", title);
   const listed = element("ul", {}, ...examples.map((each) => element("li", {}, each)));
   const details = element("details", {}, element("summary", {}, badge, " ", title), element("p", {}, text), listed);
   return element("li", {}, details);
@@ -237,7 +237,7 @@ byId("codes").addEventListener("submit", async (event) => {
   const codes = byId("code-text").value.split(/[\n,;]+/).map((code) => code.trim()).filter(Boolean).slice(0, 200);
   const found = codes.length ? await ask("/researcher/api/codes", { codes }) : { codes: [] };
   if (found === null) return;
-  const line = ({ code, right, said }) => element("li", {}, element("span", { class: `level ${right ? "good" : "error"}` }, right ? "Right" : "Not right"), ` ${code}: ${said}.`);
+  const line = ({ code, right, said }) => element("li", {}, element("span", { class: `severity ${right ? "good" : "error"}` }, right ? "Right" : "Not right"), ` ${code}: ${said}.`);
   byId("code-results").replaceChildren(...found.codes.map(line));
 });
 byId("copy").addEventListener("click", async () => {

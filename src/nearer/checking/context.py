@@ -1,10 +1,10 @@
-"""The case that the checks look at: what several of them need is worked out once.
+"""The context of all checks: what several of them derive from the answers is derived once.
 
 Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
-of the two is the near one, or both, if it was "can't tell" and split. The objects, joined by the pairs that occur, make
-the *graph of pairs*: only the distances along its edges are ever asked about.
+of the two is the near one, or both, if it was "can't tell" and split. The *comparison graph* has the objects as nodes
+and the pairs that occur as edges: only the distances along its edges are ever compared.
 
-Some checks need a quick map: a rough one, of a part of the answers where there are many.
+Some checks fit fast maps, to a subsample of the answers where there are many.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.formatting import quote
-from nearer.checking.findings import Finding
+from nearer._common.findings import Finding
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_far_codes
 from nearer.data.labels import factorize
@@ -30,15 +29,15 @@ from nearer.io.answers import Answers
 from nearer.optimize.solvers import Factored
 
 IntArray: TypeAlias = NDArray[np.int64]
-# Measured on noisy answers of 20 to 200 objects in 1 to 5 dimensions: of STE, SOE and CKL with several traces this was
-# the most even, near the best wherever there were answers enough to tell.
-_TRACE = 0.03
-_FELT = 1e-12  # of the largest weight
+# On noisy answers about 20 to 200 objects in 1 to 5 dimensions, STE with this penalty was near the best of STE, SOE and
+# CKL with several penalties wherever there were answers enough to tell them apart.
+_TRACE_PENALTY = 0.03
+_WEIGHT_EPS = 1e-12  # relative to the largest weight
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What one check has to say: findings, figures for machines, and how people did."""
+    """What one check returns: findings, all its figures by name, and the reliability of annotators."""
 
     findings: tuple[Finding, ...] = ()
     counts: dict[str, Any] = field(default_factory=dict)
@@ -46,8 +45,8 @@ class CheckResult:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """What the doctor examines: answers and what follows from them, everything derived made when first asked for.
+class Context:
+    """Answers and what the checks derive from them, each when it is first needed.
 
     Attributes
     ----------
@@ -57,14 +56,14 @@ class Case:
     seed : int
         Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
     level : float
-        Of intervals.
+        Confidence level of intervals.
 
     Examples
     --------
     >>> rows = Comparisons.from_triplets([("cat", "dog", "car"), ("cat", "car", "dog"), ("dog", "cat", "car")])
     >>> answers = Answers(rows, np.arange(3), "triplet", "answers.csv", np.arange(2, 5))
-    >>> case = Case(answers, n_components=2)
-    >>> case.n_pairs, case.n_questions, case.questions.tolist()
+    >>> context = Context(answers, n_components=2)
+    >>> context.n_pairs, context.n_questions, context.questions.tolist()
     (3, 2, [0, 0, 1])
     """
 
@@ -74,7 +73,7 @@ class Case:
     level: float = 0.95
 
     def stream(self, purpose: str) -> np.random.Generator:
-        """Return the random numbers of one purpose."""
+        """Return the random generator of one purpose."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, crc32(purpose.encode())]))
 
     @property
@@ -132,8 +131,8 @@ class Case:
         return self._questions[1]
 
     @cached_property
-    def known(self) -> Comparisons:
-        """The comparisons, with the trials and annotators that only the answers tell."""
+    def comparisons_with_metadata(self) -> Comparisons:
+        """The comparisons, with the trials and annotators of the answers where they have none."""
         comparisons, answer_of = self.comparisons, self.answers.answer_of
         if comparisons.trials is None and len(self.answers) < len(comparisons):
             comparisons = replace(comparisons, trials=answer_of)
@@ -143,30 +142,30 @@ class Case:
 
     @cached_property
     def decided(self) -> NDArray[np.bool_]:
-        """Which comparisons are of a trial that does not say both ways about their question, shape (m,)."""
-        return ~is_tied(self.known)
+        """Which comparisons are of a trial that does not answer their question both ways, shape (m,)."""
+        return ~is_tied(self.comparisons_with_metadata)
 
     @cached_property
     def n_split(self) -> int:
-        """How many answers say nothing but both ways: "can't tell", read so that it counts half for each."""
+        """How many answers are "can't tell", split into half an answer each way."""
         both_ways = is_tied(replace(self.comparisons, trials=self.answers.answer_of))
         return len(self.answers) - len(np.unique(self.answers.answer_of[~both_ways]))
 
     @property
     def n_undecided(self) -> int:
-        """How many answers were "can't tell", those that were split and those that were left out."""
+        """How many answers were "can't tell", split or excluded."""
         return max(self.answers.report.n_undecided, self.n_split)
 
     @property
     def n_given(self) -> int:
-        """How many answers were given, with those "can't tell" that were left out."""
+        """How many answers were given, including excluded answers "can't tell"."""
         return len(self.answers) + self.n_undecided - self.n_split
 
     @cached_property
     def votes(self) -> IntArray:
         """How often each question was answered with its second and with its first pair as the near one, (q, 2).
 
-        Comparisons that say both ways are no votes.
+        Undecided comparisons are not counted.
         """
         sides = (2 * self.questions + self.first_is_near)[self.decided]
         return np.bincount(sides, minlength=2 * self.n_questions).reshape(-1, 2)
@@ -178,14 +177,14 @@ class Case:
 
     @cached_property
     def majority(self) -> tuple[IntArray, IntArray]:
-        """Near and far pair of each question that most answers agree on; even ones are left out."""
+        """Near and far pair of each question by the majority of its answers, without ties."""
         low, high = np.divmod(self._questions[0], self.n_pairs)
         first = self.votes[:, 1] - self.votes[:, 0]
         return np.where(first > 0, low, high)[first != 0], np.where(first > 0, high, low)[first != 0]
 
     @cached_property
     def ceiling(self) -> NoiseCeiling | None:
-        """The smallest error that any map could have, where questions were asked often enough to tell."""
+        """The noise ceiling, or None where too few questions were repeated."""
         return noise_ceiling(self.comparisons, level=self.level)
 
     @cached_property
@@ -203,7 +202,7 @@ class Case:
         return None if self._people is None else self._people[1]
 
     @cached_property
-    def questions_seen(self) -> IntArray:
+    def n_questions_per_object(self) -> IntArray:
         """In how many different questions each object is, shape (n,)."""
         first = np.unique(self.questions, return_index=True)[1]
         quadruplets = np.sort(self.comparisons.quadruplets[first], axis=1)
@@ -211,7 +210,7 @@ class Case:
         return np.bincount(quadruplets[new], minlength=self.n_objects)
 
     @cached_property
-    def answers_seen(self) -> IntArray:
+    def n_answers_per_object(self) -> IntArray:
         """In how many answers each object is, shape (n,)."""
         rows = self.comparisons.rows
         mentions = np.sort((self.answers.answer_of[:, None].astype(np.int64) * self.n_objects + rows).ravel())
@@ -219,70 +218,50 @@ class Case:
         return np.bincount(mentions[new] % self.n_objects, minlength=self.n_objects)
 
     @cached_property
-    def signatures(self) -> NDArray[np.uint64]:
-        """A number for what each answer says, shape (a,): equal for equal answers, whatever the order of their rows."""
-        said = 2 * self.questions + self.first_is_near
+    def answer_hashes(self) -> NDArray[np.uint64]:
+        """A hash of the content of each answer, shape (a,), independent of the order of its rows."""
+        content = 2 * self.questions + self.first_is_near
         numbers = np.random.default_rng(0).integers(2**63, size=2 * self.n_questions, dtype=np.uint64)
         sums = np.zeros(len(self.answers), dtype=np.uint64)
-        np.add.at(sums, self.answers.answer_of, numbers[said])
+        np.add.at(sums, self.answers.answer_of, numbers[content])
         return sums
 
     def object_names(self, objects: NDArray[Any]) -> list[Any]:
         """Return the labels of objects as plain values."""
         return list(self.comparisons.objects[objects].tolist())
 
-    def person_name(self, person: int) -> str:
-        """Write who one of `names` is."""
-        return "" if self.names is None else quote(self.names[person])
+    def people_names(self, people: NDArray[Any]) -> tuple[Any, ...]:
+        """Return the labels of people as plain values."""
+        return () if self.names is None else tuple(self.names[people].tolist())
 
-    def said_of(self, people: NDArray[Any], words: str) -> dict[Any, str]:
-        """Return the same words for each of some people, by name."""
-        return {} if self.names is None else dict.fromkeys(self.names[people].tolist(), words)
-
-    def pair_name(self, pair: int) -> str:
-        """Write a pair of objects."""
-        first, second = self.object_names(self.pairs[pair])
-        return f"{quote(first)} and {quote(second)}"
-
-    def comparison_name(self, near: int, far: int) -> str:
-        """Write "near pair nearer than far pair" as people would, with the anchor once where there is one."""
-        shared = np.intersect1d(self.pairs[near], self.pairs[far])
-        if len(shared) != 1:
-            return f"{self.pair_name(near)} nearer than {self.pair_name(far)}"
-        anchor, *others = self.object_names(
-            np.array([shared[0], *(self.pairs[pair][self.pairs[pair] != shared[0]][0] for pair in (near, far))])
-        )
-        return f"{quote(anchor)} nearer to {quote(others[0])} than to {quote(others[1])}"
+    def comparison_labels(self, near: int, far: int) -> dict[str, list[Any]]:
+        """Return the labels of a near and a far pair."""
+        return {"near": self.object_names(self.pairs[near]), "far": self.object_names(self.pairs[far])}
 
 
-Check: TypeAlias = Callable[[Case], CheckResult]
+Check: TypeAlias = Callable[[Context], CheckResult]
 
 
-def part_seed(seed: int, number: int) -> int:
-    """Return the seed of one part of a run: `check` and `fit` find the same where they look at the same."""
+def derive_seed(seed: int, number: int) -> int:
+    """Return the seed of one part of a run, which is the same for `check` and `fit`."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
-def quick_estimator(n_components: int) -> STE:
-    """Return an estimator that is fast and stands noise well; maps of STE fold so seldom that one start will do."""
-    return STE(n_components, trace=_TRACE, solver=Factored(n_init=1), random_state=0)
+def fast_estimator(n_components: int) -> STE:
+    """Return an estimator that is fast and robust to noise; STE rarely needs a second start."""
+    return STE(n_components, trace=_TRACE_PENALTY, solver=Factored(n_init=1), random_state=0)
 
 
-def quick_part(case: Case, most: int = 50_000) -> Comparisons:
-    """Return at most so many comparisons, those of whole answers drawn at random, with trials and annotators."""
-    comparisons, answer_of = case.known, case.answers.answer_of
-    if len(comparisons) <= most:
-        return _weighty(comparisons)
-    order = case.stream("part").permutation(len(case.answers))
-    sizes = np.bincount(answer_of, minlength=len(case.answers))[order]
-    chosen = np.zeros(len(case.answers), dtype=bool)
-    chosen[order[np.cumsum(sizes) <= most]] = True
-    return _weighty(comparisons[chosen[answer_of]])
-
-
-def _weighty(comparisons: Comparisons) -> Comparisons:
-    """Return the comparisons that a map feels, with weights that can be squared."""
+def subsample(context: Context, max_comparisons: int = 50_000) -> Comparisons:
+    """Return the comparisons of answers drawn at random, with trials and annotators and without negligible weights."""
+    comparisons, answer_of = context.comparisons_with_metadata, context.answers.answer_of
+    if len(comparisons) > max_comparisons:
+        order = context.stream("part").permutation(len(context.answers))
+        sizes = np.bincount(answer_of, minlength=len(context.answers))[order]
+        chosen = np.zeros(len(context.answers), dtype=bool)
+        chosen[order[np.cumsum(sizes) <= max_comparisons]] = True
+        comparisons = comparisons[chosen[answer_of]]
     if comparisons.weights is None or not comparisons.weights.any():
         return comparisons
     weights = comparisons.weights / comparisons.weights.max()
-    return replace(comparisons, weights=weights)[weights > _FELT]
+    return replace(comparisons, weights=weights)[weights > _WEIGHT_EPS]

@@ -7,10 +7,17 @@ import pytest
 from helpers.studies import simulate
 
 from nearer import Comparisons
-from nearer.checking import Finding, Findings, check
-from nearer.checking.case import Case
-from nearer.checking.enough import CURVE_CODES, agreed, with_curve
-from nearer.checking.split_half import check_distances, distances_finding, with_distances
+from nearer.checking import Findings, check, message_of, sample_size
+from nearer.checking.context import Context, subsample
+from nearer.checking.sample_size import (
+    CURVE_CODES,
+    check_distances,
+    curve_finding,
+    distances_finding,
+    reconcile,
+    replace_curve,
+    replace_distances,
+)
 from nearer.evaluation import SplitHalf
 from nearer.evaluation.curves import Trend
 from nearer.io.answers import Answers
@@ -19,7 +26,7 @@ CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "
 
 
 def judged(answers, seed=0):
-    return check_distances(Case(answers, 2, seed))
+    return check_distances(Context(answers, 2, seed))
 
 
 @pytest.mark.parametrize(
@@ -33,14 +40,14 @@ def judged(answers, seed=0):
 )
 def test_distances_need_answers(changes, code):
     finding = judged(simulate(seed=1, **changes).answers()).findings[0]
-    assert (finding.code, finding.level) == (code, CODES[code])
+    assert (finding.code, finding.severity) == (code, CODES[code])
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_clean_studies_of_many_sizes_raise_no_alarm(seed):
     n_objects = [10, 20, 30, 50, 70, 90][seed]
     study = simulate(seed, n_objects=n_objects, n_people=10, per_person=12 * n_objects, slope=[0.7, 1.0, 4.0][seed % 3])
-    assert judged(study.answers(), seed).findings[0].level in ("good", "note")
+    assert judged(study.answers(), seed).findings[0].severity in ("good", "note")
 
 
 def test_coins_have_no_distances():
@@ -49,11 +56,8 @@ def test_coins_have_no_distances():
 
 
 def test_the_figure_of_a_part_is_stepped_up_to_all_answers(monkeypatch):
-    from nearer.checking import split_half
-
     answers = simulate(seed=3).answers()
-    part = split_half.quick_part
-    monkeypatch.setattr(split_half, "quick_part", lambda study: part(study, 900))
+    monkeypatch.setattr(sample_size, "subsample", lambda context: subsample(context, 900))
     found = judged(answers).counts["split_half"]
     whole = 2 * len(answers) / 900 * found["half"] / (1 + (2 * len(answers) / 900 - 1) * found["half"])
     assert found["reliability"] == pytest.approx(whole, rel=1e-3)
@@ -62,7 +66,7 @@ def test_the_figure_of_a_part_is_stepped_up_to_all_answers(monkeypatch):
 def test_what_the_map_itself_shows_takes_the_place_of_the_quick_map():
     findings = check(simulate(seed=1, n_people=5, per_person=60).answers(), random_state=0)
     own = SplitHalf(0.9, 0.95, 0.94, 0.96, 5, 30, "trials")
-    replaced = with_distances(findings, own, 2)
+    replaced = replace_distances(findings, own, 2)
     assert [each for each in replaced if each.code in CODES] == [distances_finding(own, 2)]
     assert len(replaced) == len(findings)
 
@@ -77,18 +81,18 @@ def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(seed
     codes = {finding.code for finding in findings}
     assert codes & CURVE_CODES <= {"still-learning", "weak-signal"}
     assert "rather-few" in codes
-    settled = with_curve(findings, Trend("settled", "More answers would hardly help."))
+    settled = replace_curve(findings, Trend("settled", "More answers would hardly help."))
     for found, asks in ((findings, True), (settled, False)):
-        assert any("more make 4 n p log n" in finding.text for finding in found) == asks
+        assert any("make 4 n p log n" in message_of(finding).text for finding in found) == asks
 
 
 def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
-    settled = Finding("good", "learned", "A map errs in 15%", "More would hardly help.")
+    settled = curve_finding(Trend("settled", "More would hardly help."))
     split = SplitHalf(0.5, 0.7, 0.6, 0.8, 5, 30, "trials")
-    both = agreed(agreed(Findings("study.csv", (settled, distances_finding(split, 2)))))
+    both = reconcile(reconcile(Findings("study.csv", (settled, distances_finding(split, 2)))))
     (finding,) = (each for each in both if each.code == "learned")
-    assert (finding.level, finding.text) == ("note", "More would hardly help. Distances take more.")
-    alone = agreed(with_distances(both, replace(split, reliability=0.95, low=0.9), 2))
+    assert (finding.severity, message_of(finding).text) == ("note", "More would hardly help. Distances take more.")
+    alone = reconcile(replace_distances(both, replace(split, reliability=0.95, low=0.9), 2))
     assert settled in alone
 
 
@@ -97,8 +101,8 @@ def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code)
     findings = check(simulate(seed=5, n_objects=15, per_person=per_person, slope=0.0).answers(), random_state=0)
     codes = {finding.code: finding for finding in findings}
     assert {code, "distances-differ"} <= codes.keys()
-    assert codes[code].level != "good"
-    assert "nine of ten" not in codes[code].text
+    assert codes[code].severity != "good"
+    assert "nine of ten" not in message_of(codes[code]).text
     assert not {"distances", "learned"} & codes.keys()
 
 
@@ -126,5 +130,5 @@ def test_a_handful_of_answers_is_not_praised():
     codes = {finding.code: finding for finding in findings}
     assert "vague-ceiling" in codes
     assert "ceiling" not in codes
-    assert {finding.code for finding in findings if finding.level == "good"} <= {"connected", "enough"}
-    assert not any(" at best (95" in finding.title and finding.code == "ceiling" for finding in findings)
+    assert {finding.code for finding in findings if finding.severity == "good"} <= {"connected", "enough"}
+    assert not any(" at best (95" in message_of(finding).title and finding.code == "ceiling" for finding in findings)

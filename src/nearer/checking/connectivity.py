@@ -1,0 +1,291 @@
+"""What was compared: how much, which objects, and whether the comparison graph connects them.
+
+No comparison changes when a part of a map moves rigidly and no distance along an edge of the comparison graph changes.
+Connected components can be shifted and rotated against each other. A part that is joined to the rest by a single
+object, an articulation point, can be rotated about that object.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.special import comb
+
+from nearer._common.findings import Finding, Severity
+from nearer.checking.context import CheckResult, Context, IntArray
+
+_MAX_OPEN_PROBABILITY = 0.05
+_UNDECIDED_WARNING_SHARE = 0.25
+_BAD_ROWS_WARNING_SHARE = 0.01
+_UNEVEN_RATIO = 5.0
+_MAX_LISTED = 10  # objects, with their counts
+
+
+def check_counts(context: Context) -> CheckResult:
+    """Count everything, and report what was excluded."""
+    answers, report = context.answers, context.answers.report
+    n_trials = int(answers.trial_of.max()) + 1
+    counts: dict[str, Any] = {
+        "n_objects": context.n_objects,
+        "n_answers": len(answers),
+        "n_comparisons": len(context.comparisons),
+        "n_annotators": None if context.names is None else len(context.names),
+        "n_undecided": context.n_undecided,
+        "n_split": context.n_split,
+        "n_bad": report.n_bad,
+        "n_trials": n_trials,
+        "n_questions": context.n_questions,
+        "n_pairs": context.n_pairs,
+    }
+    findings = [Finding("counts", "note", numbers=counts | {"kind": answers.kind})]
+    undecided = context.n_undecided / max(context.n_given, 1)
+    if undecided >= _UNDECIDED_WARNING_SHARE:
+        findings.append(Finding("undecided", "warning", numbers={"share": undecided}))
+    if report.n_bad:
+        share = report.n_bad / (report.n_bad + context.n_given)
+        numbers = {"n_rows": report.n_bad, "share": share, "rows": report.bad_rows[:3]}
+        findings.append(Finding("bad-rows", "warning" if share > _BAD_ROWS_WARNING_SHARE else "note", numbers=numbers))
+    own = answers.source
+    findings += [Finding("reading", "note", numbers={"finding": each, "file": own}) for each in report.findings]
+    return CheckResult(tuple(findings), counts)
+
+
+def check_unseen(context: Context) -> CheckResult:
+    """Find objects that are on the list but in no comparison."""
+    unseen = np.flatnonzero(context.n_questions_per_object == 0)
+    counts = {"n_unseen": len(unseen)}
+    labels = context.comparisons.objects
+    if len(unseen) == 0:
+        return CheckResult(counts=counts)
+    if labels.dtype.kind in "iu" and unseen.tolist() == [0] and labels[0] == 0:
+        return CheckResult((Finding("numbered-from-one", "warning", concerned=(0,)),), counts)
+    names = tuple(context.object_names(unseen))
+    return CheckResult((Finding("never-compared", "error", concerned=names),), counts)
+
+
+def open_probability(n_questions: int, n_components: int) -> float:
+    """Return the probability that so many random half-spaces leave some direction open (Wendel 1962).
+
+    Each question about an object cuts its space in two. The object is enclosed once the cuts face every way; with
+    twice as many cuts as dimensions that is an even chance.
+
+    Examples
+    --------
+    >>> open_probability(4, 2), open_probability(2, 2), round(open_probability(9, 2), 3)
+    (0.5, 1.0, 0.035)
+    """
+    if n_questions <= n_components:
+        return 1.0
+    faces = sum(comb(n_questions - 1, k, exact=True) for k in range(n_components))
+    return float(faces / 2 ** (n_questions - 1))
+
+
+def min_questions(n_components: int) -> int:
+    """Return the fewest questions that enclose an object with a probability of 95%.
+
+    Examples
+    --------
+    >>> [min_questions(p) for p in (1, 2, 3, 5)]
+    [6, 9, 12, 17]
+    """
+    found = n_components + 1
+    while open_probability(found, n_components) > _MAX_OPEN_PROBABILITY:
+        found += 1
+    return found
+
+
+def check_undersampled_objects(context: Context) -> CheckResult:
+    """Find objects in too few questions to have a determined position."""
+    seen, p = context.n_questions_per_object, context.n_components
+    needed = min_questions(p)
+    undersampled = np.flatnonzero((seen > 0) & (seen < needed))
+    counts = {
+        "fewest_questions": int(seen.min()),
+        "median_questions": float(np.median(seen)),
+        "most_questions": int(seen.max()),
+        "min_questions": needed,
+        "n_undersampled": len(undersampled),
+    }
+    if len(undersampled) == 0:
+        return CheckResult(counts=counts)
+    undersampled = undersampled[np.argsort(seen[undersampled], kind="stable")]
+    numbers = {"min_questions": needed, "n_components": p, "n_questions": seen[undersampled[:_MAX_LISTED]].tolist()}
+    severity: Severity = "warning" if seen[undersampled[0]] <= 2 * p else "note"  # where open is likelier than not
+    names = tuple(context.object_names(undersampled))
+    return CheckResult((Finding("undersampled-objects", severity, numbers=numbers, concerned=names),), counts)
+
+
+def check_balance(context: Context) -> CheckResult:
+    """Compare how often objects are asked about."""
+    seen = context.n_answers_per_object[context.n_answers_per_object > 0]
+    low, high = np.percentile(seen, [10, 90])
+    ratio = float(high / low)
+    counts = {"answers_ratio": ratio}
+    if ratio < _UNEVEN_RATIO or len(seen) < 10:
+        return CheckResult(counts=counts)
+    times = np.where(context.n_answers_per_object > 0, context.n_answers_per_object, np.inf)
+    rare = np.argsort(times, kind="stable")[:5]
+    numbers = {"ratio": ratio, "n_answers": context.n_answers_per_object[rare].tolist()}
+    names = tuple(context.object_names(rare))
+    return CheckResult((Finding("uneven-sampling", "note", numbers=numbers, concerned=names),), counts)
+
+
+def check_connectivity(context: Context) -> CheckResult:
+    """Find groups of objects that can be moved against each other without changing any answer."""
+    parts = [part for part in components(context.pairs, context.n_objects) if len(part) > 1]
+    counts: dict[str, Any] = {"n_components_of_graph": len(parts)}
+    if len(parts) > 1:
+        numbers = {"n_groups": len(parts), "groups": [_group(context, part) for part in parts[:5]]}
+        return CheckResult((Finding("disconnected", "error", numbers=numbers),), counts)
+    if few_anchors := _undersampled_anchors(context):
+        return CheckResult(few_anchors, counts)
+    bridged = bridged_objects(context.pairs, context.n_objects)
+    # Single objects behind an articulation point are in few questions or have few partners, and are reported as such.
+    groups = [each for each in bridged if len(each[1]) > 1]
+    counts |= {"n_bridged": len(bridged), "n_bridged_groups": len(groups)}
+    findings: list[Finding] = []
+    if groups:
+        about = tuple(context.object_names(np.array([articulation for articulation, _ in groups])))
+        numbers = {"n_groups": len(groups), "groups": [_group(context, part) for _, part in groups[:5]]}
+        findings.append(Finding("articulation-points", "warning", numbers=numbers, concerned=about))
+    findings += _few_partners(context)
+    if not bridged and not findings:
+        findings.append(Finding("connected", "good"))
+    return CheckResult(tuple(findings), counts)
+
+
+def _group(context: Context, part: IntArray) -> dict[str, Any]:
+    """Return the size and the first labels of a group of objects."""
+    return {"n_objects": len(part), "first": context.object_names(part[:5])}
+
+
+def _undersampled_anchors(context: Context) -> tuple[Finding, ...]:
+    """Find triplets with so few anchors that the map is free to rotate about them."""
+    rows, p = context.comparisons.rows, context.n_components
+    if rows.shape[1] != 3:
+        return ()
+    anchors = np.unique(rows[:, 0])
+    if len(anchors) > p or context.n_objects <= p + 2:
+        return ()
+    severity: Severity = "error" if len(anchors) == 1 else "warning"
+    names = tuple(context.object_names(anchors))
+    return (Finding("few-anchors", severity, numbers={"n_components": p}, concerned=names),)
+
+
+def _few_partners(context: Context) -> tuple[Finding, ...]:
+    """Find objects compared in distance with p others or fewer, which have two possible positions at least."""
+    partners, p = np.bincount(context.pairs.ravel(), minlength=context.n_objects), context.n_components
+    # Those in few questions are reported as such.
+    few = np.flatnonzero((partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p)))
+    if len(few) == 0:
+        return ()
+    names = tuple(context.object_names(few))
+    return (Finding("few-partners", "warning", numbers={"n_components": p}, concerned=names),)
+
+
+def components(pairs: IntArray, n_objects: int) -> list[IntArray]:
+    """Return the objects of each connected component, the largest first.
+
+    Examples
+    --------
+    >>> [component.tolist() for component in components(np.array([[0, 3], [1, 2], [2, 4]]), 5)]
+    [[1, 2, 4], [0, 3]]
+    """
+    count, component_of = connected_components(_adjacency(pairs, n_objects), directed=False)
+    sizes = np.bincount(component_of, minlength=count)
+    found = np.split(np.argsort(component_of, kind="stable"), np.cumsum(sizes)[:-1])
+    return sorted(found, key=len, reverse=True)
+
+
+def bridged_objects(pairs: IntArray, n_objects: int) -> list[tuple[int, IntArray]]:
+    """Return articulation points of a connected graph, each with the smaller side that it alone joins to the rest.
+
+    The largest come first, and those within another are excluded.
+
+    Examples
+    --------
+    >>> triangles = np.array([[0, 1], [1, 2], [0, 2], [2, 3], [3, 4], [2, 4]])
+    >>> [(articulation, part.tolist()) for articulation, part in bridged_objects(triangles, 5)]
+    [(2, [3, 4])]
+    """
+    order, cuts = _cuts(_certificate(pairs, n_objects), n_objects)
+    everything = np.sort(order)
+    found: list[tuple[int, IntArray]] = []
+    for articulation, start, stop in cuts:
+        part = np.sort(order[start:stop])
+        if 2 * len(part) > len(everything) - 1:
+            part = np.setdiff1d(everything, np.append(part, articulation), assume_unique=True)
+        if len(part):
+            found.append((articulation, part))
+    found.sort(key=lambda each: (-len(each[1]), each[0]))
+    covered = np.zeros(n_objects, dtype=bool)
+    outermost = []
+    for articulation, part in found:
+        if not covered[part].all():
+            outermost.append((articulation, part))
+            covered[part] = True
+    return outermost
+
+
+def _adjacency(pairs: IntArray, n_objects: int) -> csr_array[Any, Any]:
+    ones = np.ones(len(pairs), dtype=np.int8)
+    return coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_objects, n_objects)).tocsr()
+
+
+def _certificate(pairs: IntArray, n_objects: int) -> IntArray:
+    """Return at most 2n pairs whose graph has the same articulation points."""
+    if len(pairs) <= 2 * n_objects:
+        return pairs
+    # Two breadth-first forests, the second in what the first leaves, keep biconnectivity (Cheriyan, Kao and Thurimella
+    # 1993), so that the walk in Python below is over 2n pairs and not over millions.
+    first = _forest(pairs, n_objects)
+    codes = pairs[:, 0] * n_objects + pairs[:, 1]
+    rest = pairs[~np.isin(codes, first[:, 0] * n_objects + first[:, 1])]
+    return np.concatenate([first, _forest(rest, n_objects)])
+
+
+def _forest(pairs: IntArray, n_objects: int) -> IntArray:
+    """Return the edges of breadth-first trees, one for each component, as sorted pairs."""
+    component_of = connected_components(_adjacency(pairs, n_objects), directed=False)[1]
+    roots = np.unique(component_of, return_index=True)[1]
+    above = np.column_stack([roots, np.full(len(roots), n_objects)])  # one object more joins the components
+    graph = _adjacency(np.concatenate([pairs, above]), n_objects + 1)
+    parents = breadth_first_order(graph, n_objects, directed=False)[1][:n_objects]
+    children = np.flatnonzero((parents >= 0) & (parents < n_objects))
+    return np.sort(np.column_stack([children, parents[children]]).astype(np.int64), axis=1)
+
+
+def _cuts(pairs: IntArray, n_objects: int) -> tuple[IntArray, list[tuple[int, int, int]]]:
+    """Return the depth-first order of the objects, and (articulation point, start, stop) of each part behind one."""
+    # Hopcroft and Tarjan 1973: subtrees without a back edge past their parent, as intervals of the order.
+    graph = _adjacency(np.concatenate([pairs, pairs[:, ::-1]]), n_objects)
+    starts, neighbours = graph.indptr.tolist(), graph.indices.tolist()
+    visited, lowest = [-1] * n_objects, [0] * n_objects
+    root = int(pairs[0, 0])
+    order, parents, path, cuts = [root], {root: -1}, [root], []
+    upcoming = starts[:-1]
+    visited[root] = 0
+    while path:
+        here = path[-1]
+        if upcoming[here] < starts[here + 1]:
+            other = neighbours[upcoming[here]]
+            upcoming[here] += 1
+            if visited[other] < 0:
+                visited[other] = lowest[other] = len(order)
+                parents[other] = here
+                order.append(other)
+                path.append(other)
+            elif other != parents[here]:
+                lowest[here] = min(lowest[here], visited[other])
+            continue
+        path.pop()
+        parent = parents[here]
+        if parent >= 0:
+            lowest[parent] = min(lowest[parent], lowest[here])
+            if lowest[here] >= visited[parent]:
+                cuts.append((parent, visited[here], len(order)))
+    # A root with a single child is no articulation point.
+    return np.array(order, dtype=np.int64), [cut for cut in cuts if cut[2] - cut[1] < len(order) - 1]
