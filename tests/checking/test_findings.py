@@ -5,6 +5,7 @@ import pytest
 from helpers.studies import simulate
 
 from nearer.checking import Finding, Findings, check, message_of
+from nearer.io import ReadingReport
 
 
 def test_findings_are_sorted_and_keep_the_order_of_checks():
@@ -41,7 +42,7 @@ def test_labels_cannot_act_on_a_terminal_and_lines_are_short():
 
 
 def test_each_text_is_two_sentences_at_most():
-    findings = check(simulate(seed=0)[:300].answers(n_bad=3, n_undecided=700), random_state=0)
+    findings = check(simulate(seed=0)[:300].answers(report=ReadingReport(n_bad=3, n_undecided=700)), random_state=0)
     for finding in findings:
         title, text, _ = message_of(finding)
         assert title

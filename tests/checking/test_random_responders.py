@@ -126,15 +126,10 @@ def test_coins_who_gave_most_of_the_answers_do_not_spoil_the_map_they_are_judged
 def test_the_finding_says_how_many_answers_it_takes():
     answers = with_coins(people_who_vary(seed=1, n_people=12, per_person=200), 2, 300, seed=1)
     (finding,) = check_random_responders(Context(answers, 2, 0)).findings
-    assert (finding.severity, finding.code, message_of(finding).title) == (
-        "warning",
-        "at-chance",
-        "2 people answer at chance",
-    )
-    assert finding.people == {"coin 0": "answers at chance", "coin 1": "answers at chance"}
-    assert re.search(
-        r"With about \d+ answers of each person, 9 of 10 random responders would be detected", message_of(finding).text
-    )
+    assert (finding.severity, finding.code, finding.concerned) == ("warning", "at-chance", ("coin 0", "coin 1"))
+    title, text, _ = message_of(finding)
+    assert title == "2 people answer at chance"
+    assert re.search(r"About \d+ answers of each person suffice to detect 90% of random responders", text)
 
 
 def test_hard_questions_leave_nobody_to_be_told():

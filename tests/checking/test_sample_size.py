@@ -107,7 +107,7 @@ def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code)
 
 
 def test_distances_that_differ_from_split_to_split_are_no_good_sign():
-    assert distances_finding(SplitHalf(0.9, 0.95, 0.3, 0.99, 5, 30, "trials"), 2).level == "note"
+    assert distances_finding(SplitHalf(0.9, 0.95, 0.3, 0.99, 5, 30, "trials"), 2).severity == "note"
 
 
 def test_a_handful_of_answers_is_not_praised():

@@ -35,14 +35,14 @@ def test_check_fit_and_page_name_them(folder, capsys):
     assert main(["check", str(folder / "answers.csv")]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "WARNING 2 people answer at chance" in out
-    assert re.search(r"With about \d+ answers of each person, 9 of 10 random responders would be detected", out)
+    assert re.search(r"About \d+ answers of each person suffice to detect 90% of random responders", out)
     assert all(f"- '{coin}': " in out for coin in COINS)
 
     options = ["--method", "STE", "--dimensions", "2", "--resamples", "0"]
     assert main(["fit", str(folder / "answers.csv"), "-o", str(folder / "map"), *options]) == 0
     out = capsys.readouterr().out
     assert "warning: 2 people answer at chance: 'coin a', 'coin b'. " in out
-    assert re.search(r"With about \d+ answers of each person, 9 of 10 random responders would be detected", out)
+    assert re.search(r"About \d+ answers of each person suffice to detect 90% of random responders", out)
     results = json.loads((folder / "map" / "results.json").read_text(encoding="utf-8"))
     flags = {person["name"]: person["flags"] for person in results["annotators"]}
     assert {person for person, said in flags.items() if said == ["answers at chance"]} == set(COINS)

@@ -93,7 +93,7 @@ def results_of(points, labels, attributes):
         ],
         "findings": [
             {
-                "severity": "good", "code": "connected", "title": "All objects are connected",
+                "severity": "good", "code": "connected", "title": "The comparison graph is 2-connected",
                 "text": "Every object can be placed against every other.", "examples": [],
             },
             {

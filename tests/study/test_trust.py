@@ -86,7 +86,7 @@ def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path,
     assert [finding.code for finding in study.findings if finding.code in CURVE_CODES] == [code]
     told = [finding for finding in study.findings if finding.code.startswith("distances")]
     assert [finding.code for finding in told] == ["distances-roughly"]
-    assert "0.67" in told[0].title
+    assert "0.67" in message_of(told[0]).title
     # One curve, one scale: the sizes and the heights on the page are those of the picture.
     ax = draw_curve(study)
     drawn = learning_chart(results_of(study, ABOUT)["learning_curve"], {"chance": 0.5, "ceiling": None})
@@ -152,5 +152,5 @@ def test_chains_that_disagree_are_a_warning_of_the_study(tmp_path):
         study = fit_study(answers, RunSettings(method="posterior", parameters=short, quick=True))
     (found,) = [finding for finding in study.findings if finding.code == NOT_CONVERGED]
     assert found.severity == "warning"
-    assert "R-hat" in found.title
+    assert "R-hat" in message_of(found).title
     assert not study.chosen.converged_

@@ -158,7 +158,8 @@ def message_of(finding: Finding) -> Message:
 
     Examples
     --------
-    >>> message_of(Finding("never-compared", "error", concerned=("cat", "dog"))).title
+    >>> found = Finding("never-compared", severity="error", concerned=("cat", "dog"))
+    >>> message_of(found).title
     '2 objects are in no comparison'
     """
     text = _TEXTS[finding.code]
