@@ -25,6 +25,7 @@ from tqdm import tqdm
 
 from benchmarks.programs import machine
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
+from benchmarks.schema_checks import Check, record
 from nearer import Comparisons, __version__
 from nearer._common.arrays import FloatArray
 from nearer.datasets import make_gaussian, sample_triplets
@@ -32,7 +33,6 @@ from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE, PosteriorEmbeddin
 from nearer.evaluation.uncertainty import Bootstrap, bootstrap, mean_squares
 from nearer.geometry import align
 from nearer.optimize.problems.margins import pair_distances
-from nearer.study.schema_checks import Check, record
 
 METHODS: dict[str, Any] = {
     "STE": STE, "TSTE": TSTE, "CKL": CKL, "SOE": SOE, "GNMDS": GNMDS, "DMOE": DMOE,

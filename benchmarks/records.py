@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import joblib
 
+from benchmarks.schema_checks import HINT, Check, maybe, number, record, string, whole
 from nearer._common.json_files import read_json
-from nearer.study.schema_checks import HINT, Check, maybe, number, record, string, whole
 
 Record: TypeAlias = dict[str, Any]
 

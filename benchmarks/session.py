@@ -22,9 +22,9 @@ from tqdm import tqdm
 from benchmarks import worker
 from benchmarks.programs import MeasurementFailed, Program, machine, reason
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile
+from benchmarks.schema_checks import Check, list_of, number, refuse, string, whole
 from benchmarks.triplets import Data, Size, make_data, save_data, start_seeds
 from nearer.evaluation.metrics import comparison_error
-from nearer.study.schema_checks import Check, list_of, number, refuse, string, whole
 
 #: Raised whenever the same task would be measured in another way: old records then no longer count.
 PROTOCOL_VERSION = 1

@@ -26,7 +26,7 @@ from nearer.datasets import fetch_music, make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, BestOf
 from nearer.embedding.storage import load_model, save_model
 from nearer.study import read_results
-from nearer.study.schema import KEYS
+from nearer.study.results import KEYS
 
 N_DAMAGES = 120
 ANSWERS = sample_triplets(make_gaussian(10, 2, random_state=0), 60, random_state=0)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.schema_checks import list_of, number, refuse
 from nearer.evaluation.calibration import ReliabilityCurve, reliability_curve
-from nearer.study.schema_checks import list_of, number, refuse
 
 N_BINS = 15
 Counts = list[list[float]]

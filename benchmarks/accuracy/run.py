@@ -23,9 +23,9 @@ from benchmarks.accuracy.peers import PEERS, fit_peers
 from benchmarks.accuracy.trial import Predictions, Trial
 from benchmarks.programs import MeasurementFailed, Program
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
+from benchmarks.schema_checks import Check, maybe, string, whole
 from nearer.evaluation.metrics import comparison_error, margins
 from nearer.optimize.problems.margins import error_from_margins
-from nearer.study.schema_checks import Check, maybe, string, whole
 
 #: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
 PROTOCOL_VERSION = 1

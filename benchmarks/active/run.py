@@ -27,6 +27,7 @@ from benchmarks.active.salmon import Salmon
 from benchmarks.active.worlds import WORLDS, Life, Rows, World
 from benchmarks.programs import MeasurementFailed, Program
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
+from benchmarks.schema_checks import Check, list_of, maybe, record, string, whole
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.design import active
@@ -34,7 +35,6 @@ from nearer.embedding import PosteriorEmbedding
 from nearer.evaluation.metrics import comparison_error
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.sampling import Microcanonical
-from nearer.study.schema_checks import Check, list_of, maybe, record, string, whole
 
 #: Raised whenever the same seed would give other figures: old records then no longer count.
 PROTOCOL_VERSION = 2

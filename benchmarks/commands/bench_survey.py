@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.commands.report import Report, add_benchmark
-from nearer.cli.argtypes import natural, positive, seconds, words
+from nearer.cli.argtypes import positive, seconds, whole, words
 from nearer.cli.arguments import Commands
 
 _ABOUT = """\
@@ -25,9 +25,9 @@ def add_survey(commands: Commands) -> None:
     parser.add_argument("--people", type=positive, default=1000, metavar="N", help="people at a time (1000)")
     parser.add_argument("--pause", type=seconds, default=2.0, metavar="S", help="mean seconds between answers (2)")
     parser.add_argument("--seconds", type=seconds, default=180.0, metavar="S", help="how long the load lasts (180)")
-    parser.add_argument("--kills", type=natural, default=50, metavar="N", help="how often the server is killed (50)")
+    parser.add_argument("--kills", type=whole(), default=50, metavar="N", help="how often the server is killed (50)")
     parser.add_argument(
-        "--engine-kills", type=natural, default=20, metavar="N", help="how often the engine is killed (20)"
+        "--engine-kills", type=whole(), default=20, metavar="N", help="how often the engine is killed (20)"
     )
 
 

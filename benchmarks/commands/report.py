@@ -31,7 +31,7 @@ def add_benchmark(
     """Add a benchmark, and return its parser; results that it leaves go into a folder of its name."""
     parser = add_command(commands, name, summary, about, command=run_benchmark, benchmark=run)
     if seeded:
-        add_seed(parser, "data and starts")
+        add_seed(parser)
     if leaves_files:
         out = Path("results") / name
         parser.add_argument("--out", type=Path, default=out, metavar="DIR", help=f"folder of results ({out})")

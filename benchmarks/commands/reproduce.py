@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
         help="numbers of training comparisons (synthetic: 200,500,1000,10000; music: 200,500,1000,5000)",
     )  # fmt: skip
     parser.add_argument("--trials", type=positive, default=20, metavar="N", help="trials of each size (20)")
-    add_seed(parser, "the whole run")
+    add_seed(parser)
     parser.add_argument("--jobs", type=jobs, default=None, metavar="N", help="fits side by side (one on each core)")
     parser.add_argument(
         "--methods", type=names, default=("DMOE", "GNMDS", "STE", "TSTE"), metavar="NAME,...",

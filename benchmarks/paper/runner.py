@@ -13,7 +13,7 @@ from tqdm import tqdm
 from benchmarks.paper.methods import METHODS, Unit, candidates, fingerprint, run_unit
 from benchmarks.paper.protocol import MIN_SIZE, Experiment
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
-from nearer.study.schema_checks import Check, string, whole
+from benchmarks.schema_checks import Check, string, whole
 
 _FIGURES: dict[str, Check] = {
     **dict.fromkeys(("error", "error_strict", "error_embedding"), SHARE),

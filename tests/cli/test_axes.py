@@ -67,38 +67,38 @@ def test_a_map_turned_to_a_column_is_a_whole_copy(study, tmp_path, capsys):
     attributes = ["--attributes", study / "attributes.csv"]
     status, said, _ = run(capsys, study / "map", *attributes, "--rotate-to", "size", "-o", out, "--json")
     assert status == 0
-    figures, before, after = json.loads(said), read_results(study / "map"), read_results(out)
+    figures, before, after = json.loads(said), read_results(study / "map").to_dict(), read_results(out).to_dict()
     np.testing.assert_allclose(figures["fits"][0]["direction"], [1, 0, 0], atol=1e-6)
     axes = np.array(figures["axes"])
     np.testing.assert_allclose(np.array(before["embedding"]) @ axes, after["embedding"], atol=1e-12)
     np.testing.assert_allclose(axes.T @ np.array(before["covariances"]) @ axes, after["covariances"], atol=1e-12)
     np.testing.assert_allclose(pdist(before["embedding"]), pdist(after["embedding"]), atol=1e-12)
     np.testing.assert_allclose(after["scree"], np.var(after["embedding"], axis=0))
-    assert "turned to 'size'" in after["notes"][-1]
+    assert "rotated to 'size'" in after["notes"][-1]
     np.testing.assert_allclose(load_model(out).embedding_, after["embedding"], atol=1e-12)
     with (out / "embedding.csv").open(newline="", encoding="utf-8") as file:
         first = next(csv.DictReader(file))
     assert float(first["x1"]) == pytest.approx(after["embedding"][0][0])
     assert float(first["sd1"]) == pytest.approx(np.sqrt(after["covariances"][0][0][0]))
     assert {path.name for path in (study / "map").iterdir()} <= {path.name for path in out.iterdir()}
-    assert "turned: the map was turned to 'size'" in (out / "log.txt").read_text(encoding="utf-8")
+    assert "rotated: the map was rotated to 'size'" in (out / "log.txt").read_text(encoding="utf-8")
     assert main(["report", str(out)]) == 0
     assert main(["score", str(out), str(study / "answers.csv")]) == 0
 
 
 def test_varimax_and_another_map(study, tmp_path, capsys):
     assert run(capsys, study / "map", "--varimax", "-o", tmp_path / "varimax")[0] == 0
-    simple = np.array(read_results(tmp_path / "varimax")["embedding"])
+    simple = np.array(read_results(tmp_path / "varimax").embedding)
     status, said, _ = run(capsys, study / "map", "--align-to", tmp_path / "varimax", "-o", tmp_path / "aligned")
     assert status == 0
     assert "by 12 objects in both" in said
-    np.testing.assert_allclose(read_results(tmp_path / "aligned")["embedding"], simple, atol=1e-6)
+    np.testing.assert_allclose(read_results(tmp_path / "aligned").embedding, simple, atol=1e-6)
     # Its CSV does as well, of fewer objects.
     lines = (tmp_path / "varimax" / "embedding.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "some.csv").write_text("\n".join(lines[:9]), encoding="utf-8")
     status, said, _ = run(capsys, study / "map", "--align-to", tmp_path / "some.csv", "-o", tmp_path / "partly")
     assert "by 8 objects in both" in said
-    np.testing.assert_allclose(read_results(tmp_path / "partly")["embedding"], simple, atol=1e-6)
+    np.testing.assert_allclose(read_results(tmp_path / "partly").embedding, simple, atol=1e-6)
 
 
 def test_objects_that_are_not_exchangeable(study, tmp_path, capsys):
@@ -133,9 +133,9 @@ def test_objects_that_are_not_exchangeable(study, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "name the file of attributes with --attributes FILE"),
-        (["--rotate-to", "size", "-o", "x"], "name the file of attributes"),
-        (["--varimax"], "say where it goes with --out"),
+        ([], "name a file of attributes with --attributes FILE"),
+        (["--rotate-to", "size", "-o", "x"], "name a file of attributes"),
+        (["--varimax"], "name its folder with --out"),
         (["--attributes", "ATTRIBUTES", "--rotate-to", "weight", "-o", "x"], "has no column 'weight'; it has 'size'"),
         (["--attributes", "ATTRIBUTES", "--rotate-to", "kind", "-o", "x"], "'kind' has words"),
         (["--varimax", "-o", "x", "--within", "kind"], "name their file with --attributes FILE"),

@@ -8,7 +8,7 @@ import pytest
 from helpers.few import one_start
 from scipy.spatial.distance import pdist, squareform
 
-from nearer.cli import compare_matrices, compare_methods
+from nearer.cli import compare as compare_command
 from nearer.cli.main import main
 from nearer.comparing import matrices, matrix_tests
 from nearer.datasets import make_gaussian, sample_triplets
@@ -40,8 +40,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     one_start(monkeypatch)
-    for measure in compare_matrices._PERMUTATIONS:
-        monkeypatch.setitem(compare_matrices._PERMUTATIONS, measure, 99)
+    for measure in compare_command._N_PERMUTATIONS:
+        monkeypatch.setitem(compare_command._N_PERMUTATIONS, measure, 99)
     monkeypatch.setitem(matrices.compare_matrices.__kwdefaults__, "n_resamples", 50)
 
 
@@ -108,7 +108,7 @@ def test_wrong_use_is_told(folder, capsys):
     assert "--features takes" in err
     status, _, err = said(["compare", folder / "map", folder / "map", "--with", folder / "truth.csv"], capsys)
     assert status == 2
-    assert "name one folder" in err
+    assert "Name the map first" in err
 
 
 def test_methods_in_any_letters(folder, tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_methods_in_any_letters(folder, tmp_path, capsys):
 
 def test_the_dimension_is_chosen_on_training_parts(folder, capsys, monkeypatch):
     sizes, fitted, fit = [], [], CKL.fit
-    monkeypatch.setattr(compare_methods, "_dimension", lambda train, seed: sizes.append(len(train)) or 3)
+    monkeypatch.setattr(compare_command, "_dimension", lambda train, seed: sizes.append(len(train)) or 3)
     monkeypatch.setattr(CKL, "fit", lambda self, *rest: fitted.append(self.n_components) or fit(self, *rest))
     status, _, _ = said(["compare", folder / "answers.csv", "--methods", "CKL,STE", "--folds", 3], capsys)
     assert status == 0

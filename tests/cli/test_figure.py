@@ -2,14 +2,15 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers.report_sample import color_results
 from PIL import Image
 
-from nearer.cli.figure import _arrows
 from nearer.cli.main import main
+from nearer.cli.publish import _arrows
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 from nearer.embedding.storage import save_model
@@ -97,7 +98,7 @@ def test_attributes_and_pictures_from_files(colors, tmp_path, capsys):
 
 def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
     """An attribute that is the first coordinate has an arrow to the right, and words have none."""
-    results = read_results(colors)
+    results = read_results(colors).to_dict()
     rows = [f"{label},{place[0]},x" for label, place in zip(results["objects"], results["embedding"], strict=True)]
     (tmp_path / "a.csv").write_text("\n".join(["object,eastward,word", *rows]) + "\n")
     options = ["--attributes", tmp_path / "a.csv", "--no-labels", "-o", tmp_path / "map.svg"]
@@ -105,7 +106,7 @@ def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
     assert status == 0, err
     assert ">eastward</text>" in (tmp_path / "map.svg").read_text(encoding="utf-8")
     places = {"eastward": [place[0] for place in results["embedding"]]}
-    (arrow,) = _arrows(results | {"attributes": places}, ["eastward"], (0, 1))
+    (arrow,) = _arrows(replace(read_results(colors), attributes=places), ["eastward"], (0, 1))
     np.testing.assert_allclose(arrow.direction, [1, 0], atol=1e-9)
     assert arrow.sure
     status, _, err = run(capsys, colors, *options, "--arrows", "word")

@@ -7,14 +7,14 @@ import pytest
 
 PROGRAM = """
 import atexit, os, signal, sys, threading, time, warnings
-from nearer.cli import check
+from nearer.cli import fit
 
 def press():
     signal.raise_signal(signal.SIGINT)
 
 {body}
 
-check.run = run
+fit._check = run
 sys.argv = ["nearer", "check", "answers.csv"]
 from nearer.cli.main import main
 sys.exit(main())

@@ -10,6 +10,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.report.verdict import method_name
 from nearer.study import read_results
 from nearer.study.methods import METHOD_CLASSES, citations
+from nearer.study.records import MethodRecord
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 LABELS = np.array(["oak", "elm", "ash", "yew", "fir", "box", "bay", "fig", "larch"])
@@ -56,7 +57,7 @@ def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
     status, out, err = run(capsys, "fit", files["answers"], "-o", folder, *options)
     assert status == 0, err
     assert f"by {method}\n" in out
-    results = read_results(folder)
+    results = read_results(folder).to_dict()
     assert results["error"]["held_out"] < 0.3
     assert results["covariances"] is not None
     assert results["reproducibility"] is not None
@@ -69,7 +70,7 @@ def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
     assert status == 0
     assert json.loads(out)["error"] < 0.3
     assert run(capsys, "place", folder, files["new"], "-o", larger)[0] == 0
-    assert read_results(larger)["placed"]["objects"] == ["larch"]
+    assert read_results(larger).placed.objects == ("larch",)
 
 
 def test_a_scale_of_objects_in_order_has_one_dimension(tmp_path, capsys):
@@ -85,7 +86,7 @@ def test_a_scale_of_objects_in_order_has_one_dimension(tmp_path, capsys):
     status, out, err = run(capsys, "fit", path, "-o", tmp_path / "map", *options)
     assert status == 0, err
     assert "by MLDS\n" in out
-    results = read_results(tmp_path / "map")
+    results = read_results(tmp_path / "map").to_dict()
     places = np.array(results["embedding"])
     assert places.shape == (8, 1)
     order = np.argsort([int(label) for label in results["objects"]])
@@ -97,7 +98,7 @@ def test_a_scale_of_objects_in_order_has_one_dimension(tmp_path, capsys):
     options = ["--method", "MLDS", "--quick", "--set"]
     status, _, err = run(capsys, "fit", named, "-o", tmp_path / "named", *options, f"order={'<'.join(LABELS[:8])}")
     assert status == 0, err
-    again = read_results(tmp_path / "named")
+    again = read_results(tmp_path / "named").to_dict()
     position = [again["objects"].index(label) for label in LABELS[:8]]
     np.testing.assert_allclose(np.array(again["embedding"])[position], places[order])
     status, _, err = run(capsys, "fit", named, "-o", tmp_path / "none", *options, "order=oak<elm")
@@ -109,7 +110,7 @@ def test_several_views_have_no_ellipses_and_say_why(files, tmp_path, capsys):
     options = ["--method", "MVTE", "--set", "n_views=2,alpha=3,n_init=1", *OPTIONS]
     status, out, err = run(capsys, "fit", files["answers"], "-o", tmp_path / "map", *options)
     assert status == 0, err
-    results = read_results(tmp_path / "map")
+    results = read_results(tmp_path / "map").to_dict()
     assert results["error"] is not None
     assert results["covariances"] is None
     for part in ("ellipses", "reproducibility of distances"):
@@ -137,6 +138,6 @@ def test_settings_that_cannot_be_had_are_refused(method, settings, words, files,
 
 @pytest.mark.parametrize("kind", [kind for method, kind in METHOD_CLASSES.items() if method != "auto"])
 def test_every_method_has_a_name_for_papers(kind):
-    assert method_name({"name": kind, "parameters": {}}) != kind
+    assert method_name(MethodRecord(kind)) != kind
     if kind != "BestOf":  # which stands for one of the others
         assert len(citations(kind, "1")) == 2

@@ -91,11 +91,11 @@ def test_what_follows_is_stored_and_what_is_not_stored_is_not():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"count": "3"}, "Whole.count must be int, got '3'"),
-        ({"known": None}, "Whole.known must be bool, got 'None'"),
-        ({"part": [1]}, "Whole.part must be Part"),
-        ({"parts": {"low": 1}}, "Whole.parts must be"),
-        ({"part": {"kind": "b"}}, "Part needs a value of 'low'; got kind"),
+        ({"count": "3"}, "^count must be a whole number; got '3'"),
+        ({"known": None}, "^known must be true or false; got None"),
+        ({"part": [1]}, "^part must be an object; got "),
+        ({"parts": {"low": 1}}, "^parts must be a list"),
+        ({"part": {"kind": "b"}}, "^part lacks low"),
     ],
 )
 def test_values_that_stand_for_no_result_are_refused(change, message):

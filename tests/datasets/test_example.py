@@ -15,7 +15,7 @@ from nearer.datasets.example_files import example_files, write_example
 from nearer.embedding import SOE
 from nearer.evaluation import procrustes_error
 from nearer.io import read_answers
-from nearer.study.attributes import read_attributes
+from nearer.study.figures import read_attributes
 
 RIGHT = {frozenset(question): question[2] for question in CATCH}
 

@@ -127,10 +127,12 @@ def results_of(points, labels, attributes):
 
 
 def empty_results(**changes):
-    """Nothing but a map of three objects: all that may be null is null."""
+    """Nothing but a map of three objects: all that may be null is null, or empty."""
     full = results_of([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], ["a", "b", "c"], {})
     keep = ("format", "title", "objects", "embedding", "level", "scales")
-    return {key: value if key in keep else None for key, value in full.items()} | changes
+    empty = {key: {} for key in ("source", "summary", "settings", "attributes", "versions")}
+    empty |= {key: [] for key in ("notes", "missing", "citations")} | {"interrupted": False}
+    return {key: value if key in keep else empty.get(key) for key, value in full.items()} | changes
 
 
 def addresses(page):

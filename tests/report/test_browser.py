@@ -9,6 +9,7 @@ from helpers.browsing import eventually
 from helpers.report_sample import color_results, empty_results, random_results, results_of
 
 from nearer.report import write_report
+from nearer.study import StudyResults
 
 TIMES = "\u00d7"
 BAD = [
@@ -22,7 +23,7 @@ def opened(browser, tmp_path):
     """Open a report; afterwards its log must be clean and it must have asked for nothing."""
 
     def open_report(results, **options):
-        page = write_report(results, tmp_path / "report.html", **options)
+        page = write_report(StudyResults.from_dict(results), tmp_path / "report.html", **options)
         browser.get(page.as_uri())
         settle(browser)
         return browser
@@ -104,7 +105,7 @@ def test_labels_are_inert(opened):
 
 
 def test_a_script_that_slips_in_is_refused_by_the_policy(browser, tmp_path):
-    page = write_report(color_results(), tmp_path / "report.html")
+    page = write_report(StudyResults.from_dict(color_results()), tmp_path / "report.html")
     content = page.read_text(encoding="utf-8")
     bad = "<script>document.title = 'ran'</script><img src='https://example.org/x.png' onerror='document.title = 2'>"
     page.write_text(content.replace("<main>", "<main>" + bad), encoding="utf-8")

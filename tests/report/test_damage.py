@@ -7,8 +7,7 @@ import pytest
 from helpers.report_sample import results_of
 
 from nearer.report.page import assemble
-from nearer.study.schema import KEYS, checked
-from nearer.study.schema_checks import plain
+from nearer.study.results import KEYS, StudyResults
 
 JUNK = [
     None, True, 0, 5, -1, 0.5, 1e300, 10**400, float("nan"), float("inf"), "", "x", [], {}, [None], [5], ["x"], [[]],
@@ -55,7 +54,7 @@ def without(path, made):
 def outcome(damaged, key):
     """A page, or a sentence that names the key; anything else fails."""
     try:
-        known = checked(damaged)
+        known = StudyResults.from_dict(damaged)
     except ValueError as error:
         said = str(error)
     else:
@@ -84,7 +83,7 @@ def test_every_place_may_be_missing():
     [
         ("error", 5, "error must be an object; got 5"),
         ("error", {"map": 5}, r"error\.map must be a number from 0 to 1; got 5"),
-        ("findings", [{}], r"findings\[0\] lacks level, title, text"),
+        ("findings", [{}], r"findings\[0\] lacks severity, title, text"),
         ("margins", {"counts": [1]}, "margins lacks edges"),
         ("margins", {"edges": [0, 1], "counts": [1, 2]}, r"margins\.edges must hold 3 numbers; got 2"),
         ("margins", {"edges": [1, 0], "counts": [1]}, r"margins\.edges must ascend"),
@@ -101,12 +100,12 @@ def test_every_place_may_be_missing():
 )
 def test_the_sentence_says_what_was_wanted_and_what_came(key, junk, message):
     with pytest.raises(ValueError, match=message):
-        checked(results() | {key: junk})
+        StudyResults.from_dict(results() | {key: junk})
 
 
 def test_long_junk_makes_no_long_sentence():
     with pytest.raises(ValueError, match="title must be a string") as caught:
-        checked(results() | {"title": [["x" * 10_000] * 1000]})
+        StudyResults.from_dict(results() | {"title": [["x" * 10_000] * 1000]})
     assert len(str(caught.value)) < 300
 
 
@@ -115,13 +114,13 @@ def test_nesting_beyond_reason_is_refused():
     for _ in range(800):
         deep = [deep]
     with pytest.raises(ValueError, match=r"^settings\.parameters.*nested at most 20 deep"):
-        checked(results() | {"settings": {"parameters": {"a": deep}}})
-    plain([[[["fine"]]]], "settings")
+        StudyResults.from_dict(results() | {"settings": {"parameters": {"a": deep}}})
+    assert StudyResults.from_dict(results() | {"settings": {"parameters": {"a": [[[["fine"]]]]}}})
 
 
 def test_a_person_of_whom_little_is_known_has_nulls_in_the_page():
     from nearer.report.page import payload
 
-    (person,) = payload(checked(results() | {"annotators": [{"name": "A"}]}), {})["annotators"]
-    assert person.pop("name") == "A"
+    (person,) = payload(StudyResults.from_dict(results() | {"annotators": [{"name": "A"}]}), {})["annotators"]
+    assert (person.pop("name"), person.pop("flags")) == ("A", [])
     assert set(person.values()) == {None}

@@ -12,13 +12,13 @@ from nearer.checking.sample_size import curve_finding, curve_trend
 from nearer.evaluation import LearningCurve
 from nearer.evaluation.ceiling import Best
 from nearer.report.page import assemble
-from nearer.study.schema import checked
+from nearer.study import StudyResults
 
 STOPPED = "the run was stopped before its end"
 
 
 def page_of(results):
-    return assemble(checked(results), {})
+    return assemble(StudyResults.from_dict(results), {})
 
 
 def section(page, name):
@@ -34,7 +34,7 @@ def test_notes_come_first_and_word_by_word():
     assert page.index('id="notes"') < page.index('id="map"')
 
 
-@pytest.mark.parametrize("changes", [{}, {"notes": None}, {"notes": []}])
+@pytest.mark.parametrize("changes", [{}, {"notes": []}])
 def test_without_notes_there_is_no_section_of_them(changes):
     assert section(page_of(color_results(**changes)), "notes") is None
 
@@ -86,7 +86,7 @@ def test_a_page_says_what_was_placed_on_its_map():
 @pytest.mark.parametrize("wrong", [["no such object"], color_results()["objects"]])
 def test_objects_that_were_placed_are_the_last_of_the_map(wrong):
     with pytest.raises(ValueError, match=r"placed\.objects must be the last of the objects"):
-        checked(color_results(placed={"objects": wrong}))
+        StudyResults.from_dict(color_results(placed={"objects": wrong}))
 
 
 @pytest.mark.parametrize(("n_components", "turns"), [(1, False), (2, False), (3, True)])
@@ -178,7 +178,7 @@ def test_results_without_a_summary_are_a_page():
 @pytest.mark.parametrize(("evidence", "told"), [([0.1, 0.9], "2 dimensions (probability 90%)"), ([1.0], "1 dimension")])
 def test_a_posterior_tells_how_probable_its_dimension_is(evidence, told):
     settings = color_results()["settings"] | {"chosen": {"dimension": len(evidence), "dimension_evidence": evidence}}
-    page = assemble(checked(color_results(settings=settings, dimension=None)), {})
+    page = assemble(StudyResults.from_dict(color_results(settings=settings, dimension=None)), {})
     assert f"The answers call for {told}" in page
     assert f"The posterior called for {told}" in page
 
@@ -189,12 +189,14 @@ def of_posterior(**chosen):
 
 
 def test_a_map_of_fewer_dimensions_than_the_answers_call_for_says_so():
-    page = assemble(checked(of_posterior(dimension=5, dimension_evidence=[0.0, 0.0, 0.0, 0.2, 0.8])), {})
+    page = assemble(StudyResults.from_dict(of_posterior(dimension=5, dimension_evidence=[0.0, 0.0, 0.0, 0.2, 0.8])), {})
     assert "The answers call for 5 dimensions (probability 80%). The map shows 2 of them. Predictions use all" in page
 
 
 def test_a_dimension_that_few_answers_do_not_determine_is_nowhere_told():
-    page = assemble(checked(of_posterior(dimension=2, dimension_evidence=[0.0, 0.1, 0.1, 0.1, 0.1, 0.2, 0.4])), {})
+    page = assemble(
+        StudyResults.from_dict(of_posterior(dimension=2, dimension_evidence=[0.0, 0.1, 0.1, 0.1, 0.1, 0.2, 0.4])), {}
+    )
     assert "The answers call for 2 dimensions. Along more than 2 the places of objects cannot be told apart." in page
     assert "The posterior called for 2 dimensions." in page
     assert "7 dimensions" not in page
@@ -209,7 +211,7 @@ def test_guesses_call_for_no_dimension(found_by, given):
         results["findings"] = [
             {"severity": "warning", "code": "no-signal", "title": "No signal", "text": "None.", "examples": []}
         ]
-    page = assemble(checked(results), {})
+    page = assemble(StudyResults.from_dict(results), {})
     assert "call for" not in page
     assert "called for" not in page
     assert ("No dimension can be determined" in page) == (given is None)

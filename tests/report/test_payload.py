@@ -4,6 +4,7 @@ from helpers.report_sample import random_results
 from scipy.spatial.distance import cdist
 
 from nearer.report.page import nearest_neighbours, payload
+from nearer.study import StudyResults
 
 
 def test_neighbours_are_those_of_all_distances():
@@ -29,7 +30,7 @@ def test_few_objects_have_few_neighbours(n):
 
 def test_payload_keeps_positions_and_covariances_to_their_digits():
     results = random_results(30, 4)
-    sent = payload(results, {})
+    sent = payload(StudyResults.from_dict(results), {})
     np.testing.assert_allclose(sent["embedding"], results["embedding"], rtol=1e-5)
     upper = np.triu_indices(4)
     np.testing.assert_allclose(sent["covariances"], np.array(results["covariances"])[:, upper[0], upper[1]], rtol=1e-3)

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from nearer._common.tables import escape_formula
 from nearer.report import write_report
+from nearer.study import StudyResults
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -22,7 +23,7 @@ def saved(browser, tmp_path):
     browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
 
     def save(results, kind, name, **options):
-        page = write_report(results, tmp_path / "report.html", **options)
+        page = write_report(StudyResults.from_dict(results), tmp_path / "report.html", **options)
         if browser.current_url != page.as_uri():
             browser.get(page.as_uri())
         browser.find_element("css selector", f"[data-saves={kind}]").click()
@@ -67,7 +68,7 @@ def test_the_matrix_holds_the_distances(saved):
 
 
 def test_a_matrix_of_very_many_objects_is_not_offered(browser, tmp_path):
-    browser.get(write_report(random_results(2001), tmp_path / "report.html").as_uri())
+    browser.get(write_report(StudyResults.from_dict(random_results(2001)), tmp_path / "report.html").as_uri())
     shown = {
         each.get_attribute("data-saves"): each.is_displayed()
         for each in browser.find_elements("css selector", "[data-saves]")

@@ -44,7 +44,7 @@ def test_no_picture_of_any_object(folder, tmp_path_factory):
 
 
 def test_too_many_megabytes(folder, monkeypatch):
-    monkeypatch.setattr(_thumbnails, "LARGEST_TOTAL", 1.5 * len(GIF))
+    monkeypatch.setattr(_thumbnails, "MAX_PICTURE_BYTES", 1.5 * len(GIF))
     read_thumbnails(folder, ["cat", "cat"])
     with pytest.raises(ValueError, match="make them smaller"):
         read_thumbnails(folder, ["cat", "dog"])

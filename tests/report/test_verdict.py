@@ -4,18 +4,20 @@ import pytest
 from helpers.report_sample import color_results, empty_results
 
 from nearer.report.verdict import more_to_ask, share_of_way, verdict
-from nearer.study.schema import checked
+from nearer.study import StudyResults
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
 VAGUE = {"ceiling": 0.39, "ceiling_low": 0.177, "ceiling_high": 0.5}
 
 
 def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reliability_low=None, people=True, **error):
-    results = color_results(findings=[{"level": level} for level in findings], ellipse_size=ellipses)
+    results = color_results(
+        findings=[{"severity": level, "title": "t", "text": "t"} for level in findings], ellipse_size=ellipses
+    )
     results["error"] |= {"map": map, "map_low": map, "map_high": map} | error
     results["reproducibility"] = None if reliability is None else {"reliability": reliability, "low": reliability_low}
-    results["annotators"] = [{"name": "A", "flags": list(flags)}, {"name": "B", "flags": None}] if people else None
-    return verdict(results)
+    results["annotators"] = [{"name": "A", "flags": list(flags)}, {"name": "B", "flags": []}] if people else None
+    return verdict(StudyResults.from_dict(results))
 
 
 @pytest.mark.parametrize(
@@ -75,10 +77,12 @@ def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_co
 
 
 def test_chains_that_disagree_are_never_trusted():
-    results = color_results(findings=[{"severity": "warning", "code": "not-converged"}], ellipse_size=0.1)
+    results = color_results(
+        findings=[{"severity": "warning", "code": "not-converged", "title": "t", "text": "t"}], ellipse_size=0.1
+    )
     results["error"] |= {"map": GOOD, "map_low": GOOD, "map_high": GOOD}
     results["reproducibility"] = {"reliability": 0.95, "low": None}
-    found = verdict(results)
+    found = verdict(StudyResults.from_dict(results))
     assert found.trust == "fair"
     assert "trust this map" not in str(found)
     assert "fit again with --set solver=thorough; also read the warning" in str(found)
@@ -94,14 +98,14 @@ def test_the_lines_have_the_figures_of_both_parts():
 def test_nothing_is_said_of_distances_that_were_not_measured():
     results = color_results(findings=[], annotators=None, reproducibility=None, ellipse_size=None)
     results["error"]["map"] = results["error"]["map_high"] = GOOD
-    assert verdict(checked(results)).lines[1] == "Whether distances are reproducible is not known."
+    assert verdict(StudyResults.from_dict(results)).lines[1] == "Whether distances are reproducible is not known."
 
 
 def test_after_placing_the_verdict_is_about_the_map_before():
     results = color_results()
     results["placed"] = {"objects": results["objects"][-2:], "n_answers": 40}
     assert (
-        verdict(results)
+        verdict(StudyResults.from_dict(results))
         .lines[0]
         .startswith("2 objects were placed on a map of 66, and what follows is about that map, without them. ")
     )
@@ -141,14 +145,16 @@ def test_without_a_map_error_the_whole_solution_is_judged():
 
 
 def test_without_errors_nothing_is_claimed():
-    assert verdict(empty_results()).trust == "unknown"
+    assert verdict(StudyResults.from_dict(empty_results())).trust == "unknown"
 
 
 def test_other_questions_are_asked_for_until_most_were_asked():
-    results = {"reproducibility": {"reliability": 0.5}, "summary": {"n_triads": 1329, "n_possible_triads": 7770}}
-    assert "to other questions (1,329 of 7,770 possible triads were asked)" in more_to_ask(results)
-    results["summary"]["n_triads"] = 7000
-    assert "of more people (7,000 of 7,770 possible triads were asked already)" in more_to_ask(results)
+    def asked(n_triads):
+        counts = {"n_triads": n_triads, "n_possible_triads": 7770}
+        return more_to_ask(StudyResults.from_dict(empty_results(reproducibility={"reliability": 0.5}, summary=counts)))
+
+    assert "to other questions (1,329 of 7,770 possible triads were asked)" in asked(1329)
+    assert "of more people (7,000 of 7,770 possible triads were asked already)" in asked(7000)
 
 
 @pytest.mark.parametrize("ceiling", [None, 0.0, 0.1, 0.5])

@@ -9,7 +9,7 @@ from nearer.embedding import CKL
 from nearer.evaluation import comparison_error, held_out_error
 from nearer.io import read_answers
 from nearer.study import RunSettings, fit_study
-from nearer.study.annotator_weights import AnnotatorWeighted
+from nearer.study.settings import AnnotatorWeighted
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 N = 15

@@ -1,6 +1,7 @@
 """What a map says of itself after objects were placed on it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,13 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding.storage import load_model
 from nearer.io import read_answers
 from nearer.report.page import assemble
-from nearer.study import RunSettings, begin_study, end_study, fit_study
-from nearer.study.schema import checked
-from nearer.study.update import place_objects, results_for, write_placed
+from nearer.study import Provenance, RunSettings, StoredStudy, StudyResults, run_study
+from nearer.study.update import place_objects, write_placed
 
 N = 14
 POINTS = make_gaussian(N + 3, 2, random_state=0)
 NAMES = [f"thing {k:02d}" for k in range(N + 3)]
-ABOUT = {"title": "things", "file": "a.csv", "sha256": "0", "command": "nearer fit a.csv", "date": "", "seconds": 1.0}
+PROVENANCE = Provenance("things", "a.csv", "0", command="nearer fit a.csv")
 
 
 def write(path, rows):
@@ -35,18 +35,16 @@ def rows():
 def folder(rows, tmp_path_factory, few_repeats):
     made = tmp_path_factory.mktemp("map")
     answers = write(made / "a.csv", rows[(rows < N).all(axis=1)][:700])
-    study = fit_study(answers, RunSettings(method="STE", n_components=2, n_resamples=10, parameters={"trace": 0.03}))
-    begin_study(study, made, ABOUT)
-    end_study(study, made, ABOUT)
+    settings = RunSettings(method="STE", n_components=2, n_resamples=10, parameters={"trace": 0.03})
+    run_study(answers, settings, made, PROVENANCE)
     return made
 
 
 def add(folder, out, answers, command):
-    model = load_model(folder)
-    results = results_for(model, folder)
-    new = place_objects(model, answers, np.array(results["covariances"]), random_state=0)
-    write_placed(model, results, new, out, command)
-    return new, results, json.loads((out / "results.json").read_text())
+    stored = StoredStudy.read(folder)
+    new = place_objects(stored.model, answers, stored.results.covariances, random_state=0)
+    write_placed(stored, new, out, command)
+    return new, stored.results.to_dict(), json.loads((out / "results.json").read_text())
 
 
 def mentioning(rows, new, most):
@@ -79,7 +77,7 @@ def test_counts_title_commands_and_verdict_say_what_the_map_now_is(folder, rows,
     assert after["placed"]["commands"] == ["nearer place 1", "nearer place 2"]
     assert after["title"] == "things, with 3 objects placed on it"
     assert after["error"] == before["error"]
-    page = assemble(checked(after), {})
+    page = assemble(StudyResults.from_dict(after), {})
     assert "14 objects · 700 answers (triplet) · 3 objects placed by 170 answers" in page
     assert "3 objects were placed on a map of 14, and what follows is about that map, without them." in page
     assert "700 answers about 14 objects" in page
@@ -89,14 +87,14 @@ def test_an_object_with_hardly_any_answers_may_be_anywhere(folder, rows, tmp_pat
     new, before, after = add(folder, tmp_path, write(tmp_path / "n.csv", mentioning(rows, N, 4)), None)
     assert new.n_unsure == 1
     np.testing.assert_allclose(after["covariances"][N], np.cov(np.array(before["embedding"]).T))
-    assert "1 of them has too few answers" in assemble(checked(after), {})
+    assert "1 of them has too few answers" in assemble(StudyResults.from_dict(after), {})
 
 
 def test_a_map_without_ellipses_gets_none(folder, rows, tmp_path):
-    model = load_model(folder)
-    results = results_for(model, folder) | {"covariances": None, "scales": None, "ellipse_size": None}
-    new = place_objects(model, write(tmp_path / "n.csv", mentioning(rows, N, 30)), None)
-    write_placed(model, results, new, tmp_path)
+    stored = StoredStudy.read(folder)
+    stored = replace(stored, results=replace(stored.results, covariances=None, scales=None, ellipse_size=None))
+    new = place_objects(stored.model, write(tmp_path / "n.csv", mentioning(rows, N, 30)), None)
+    write_placed(stored, new, tmp_path)
     assert json.loads((tmp_path / "results.json").read_text())["covariances"] is None
     assert (tmp_path / "embedding.csv").read_text().splitlines()[0] == "object,x1,x2"
 

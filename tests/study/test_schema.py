@@ -9,10 +9,11 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, TSTE, BestOf
 from nearer.io import read_answers
 from nearer.study import RunSettings, fit_study
-from nearer.study.results import method_record, results_of
-from nearer.study.schema import FORMAT, KEYS, checked
+from nearer.study.records import MethodRecord
+from nearer.study.results import FORMAT, KEYS, StudyResults, results_of
+from nearer.study.study import Provenance
 
-ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
+ABOUT = Provenance("t", "a.csv", "0", command="c")
 
 
 def test_the_sample_has_every_key():
@@ -34,19 +35,19 @@ def test_the_sample_has_every_key():
 )
 def test_what_is_wrong_is_said(changes, message):
     with pytest.raises(ValueError, match=message):
-        checked(empty_results(**changes))
+        StudyResults.from_dict(empty_results(**changes))
 
 
 def test_missing_keys_are_named():
     results = empty_results()
     del results["scree"], results["seed"]
     with pytest.raises(ValueError, match="lack scree, seed; write the results again"):
-        checked(results)
+        StudyResults.from_dict(results)
 
 
 def test_results_that_are_a_list_are_refused():
     with pytest.raises(ValueError, match="must be a JSON object; got list"):
-        checked([])
+        StudyResults.from_dict([])
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +58,10 @@ def answers():
 
 def test_a_study_writes_every_key_and_nothing_else(answers):
     study = fit_study(answers, RunSettings("STE", 2, quick=True, parameters={"trace": 0.03}))
-    results = json.loads(json.dumps(results_of(study, ABOUT)))
+    results = json.loads(json.dumps(results_of(study, ABOUT, 1.0).to_dict()))
     assert set(results) == set(KEYS)
     assert results["format"] == FORMAT
-    assert checked(results) == results
+    assert StudyResults.from_dict(results).to_dict() == results
 
 
 def test_what_is_missing_is_told_by_name(answers):
@@ -69,24 +70,24 @@ def test_what_is_missing_is_told_by_name(answers):
     few = read_answers({"anchor": [0, 1, 2], "near": [1, 2, 0], "far": [2, 0, 1]})
     study = fit_study(few, RunSettings("STE", 1, quick=True))
     assert "distances" in study.missing
-    assert results_of(study, ABOUT)["missing"] == list(study.missing)
+    assert results_of(study, ABOUT).missing == study.missing
     assert any(note.startswith("no reproducibility of distances: ") for note in study.notes)
 
 
 @pytest.mark.usefixtures("few_repeats")
 def test_ellipses_tell_what_was_resampled(answers):
     study = fit_study(answers, RunSettings("STE", 2, n_resamples=10, quick=False, parameters={"trace": 0.03}))
-    assert results_of(study, ABOUT)["regions"] == {"kind": "confidence", "n_resamples": 10, "unit": "questions"}
+    assert results_of(study, ABOUT).regions.to_dict() == {"kind": "confidence", "n_resamples": 10, "unit": "questions"}
 
 
 def test_a_chosen_method_is_a_record():
-    assert method_record(TSTE(3, alpha=3.0, trace=0.001, random_state=5)) == {
+    assert MethodRecord.of(TSTE(3, alpha=3.0, trace=0.001, random_state=5)).to_dict() == {
         "name": "TSTE", "parameters": {"alpha": 3.0, "trace": 0.001},
     }  # fmt: skip
-    assert method_record(CKL(random_state=1)) == {"name": "CKL", "parameters": {}}
-    assert method_record(BestOf()) == {"name": "BestOf", "parameters": {}}
+    assert MethodRecord.of(CKL(random_state=1)).to_dict() == {"name": "CKL", "parameters": {}}
+    assert MethodRecord.of(BestOf()).to_dict() == {"name": "BestOf", "parameters": {}}
 
 
 def test_methods_are_records():
     with pytest.raises(ValueError, match=r"settings\.chosen\.method must be an object; got 'CKL\(\)'"):
-        checked(color_results(settings={"method": "BestOf", "chosen": {"method": "CKL()"}}))
+        StudyResults.from_dict(color_results(settings={"method": "BestOf", "chosen": {"method": "CKL()"}}))

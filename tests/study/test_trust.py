@@ -22,11 +22,12 @@ from nearer.sampling import Microcanonical
 from nearer.study import RunSettings, fit_study
 from nearer.study import study as study_module
 from nearer.study.figures import draw_curve
+from nearer.study.records import NOT_CONVERGED
 from nearer.study.results import results_of
-from nearer.study.schema import NOT_CONVERGED, checked
+from nearer.study.study import Provenance
 
 pytestmark = pytest.mark.usefixtures("one_start")
-ABOUT = {"title": "t", "file": "a.csv", "sha256": "0", "command": "c", "date": "", "seconds": 1.0}
+ABOUT = Provenance("t", "a.csv", "0", command="c")
 
 
 def file_of(path, n_objects, m, flipped):
@@ -89,7 +90,7 @@ def test_the_map_s_own_curve_and_halves_replace_those_of_the_quick_map(tmp_path,
     assert "0.67" in message_of(told[0]).title
     # One curve, one scale: the sizes and the heights on the page are those of the picture.
     ax = draw_curve(study)
-    drawn = learning_chart(results_of(study, ABOUT)["learning_curve"], {"chance": 0.5, "ceiling": None})
+    drawn = learning_chart(results_of(study, ABOUT).learning_curve, None)
     for label in (ax.get_xlabel(), ax.get_ylabel(), *(tick.get_text() for tick in ax.get_xticklabels())):
         assert f">{label}</text>" in drawn
     assert ax.get_xscale() == "log"
@@ -112,8 +113,8 @@ def test_page_and_findings_answer_alike_whatever_the_level_of_intervals(monkeypa
     answers = read_answers({"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2]})
     study = fit_study(answers, RunSettings("CKL", 2, n_resamples=0, level=0.5))
     (told,) = [message_of(finding).text for finding in study.findings if finding.code in CURVE_CODES]
-    results = checked(results_of(study, ABOUT))
-    sentence = results["trend"]["sentence"]
+    results = results_of(study, ABOUT)
+    sentence = results.trend.sentence
     assert told.removesuffix(" Distances take more.") == sentence
     assert learning(results)["paragraphs"][0].startswith(sentence)
     assert study.ceiling.best.within in sentence
@@ -142,7 +143,7 @@ def test_a_run_tells_that_answers_leave_two_maps_open(tmp_path, monkeypatch):
     names = [str(study.chosen.objects_[k]) for k in (1, 3)]
     told = f"two maps explain the answers alike: '{names[0]}', '{names[1]}' may lie in either of two places"
     assert any(note.startswith(told) for note in study.notes)
-    assert any(note.startswith(told) for note in results_of(study, ABOUT)["notes"])
+    assert any(note.startswith(told) for note in results_of(study, ABOUT).notes)
 
 
 def test_chains_that_disagree_are_a_warning_of_the_study(tmp_path):

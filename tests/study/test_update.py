@@ -16,7 +16,8 @@ from nearer.embedding.storage import load_model
 from nearer.evaluation import procrustes_error
 from nearer.io import read_answers
 from nearer.io.answers import LeftOut
-from nearer.study.update import Earlier, joined, moved, turned_onto
+from nearer.study.records import LeftOutRecord
+from nearer.study.update import StoredStudy, displacements, joined, rotated_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]
 POINTS = make_gaussian(12, 2, random_state=5)
@@ -104,13 +105,15 @@ def test_results_say_that_answers_came_in_two_lots(study, larger, capsys):
 def test_rules_of_the_first_map_that_are_not_said_again_are_told(study, larger):
     new = read_answers(study / "more.csv")
     main = LeftOut(3, "block", "==", ("main",))
-    rules = [left.to_dict() for left in (main, LeftOut(3, "person", "!=", ("TEST",)))]
-    model, results = load_model(study / "map"), json.loads((study / "map" / "results.json").read_text())
-    results["source"]["left_out"] = rules
-    (note,) = joined(Earlier(model, results, study / "map"), new)[1]
+    rules = [main, LeftOut(3, "person", "!=", ("TEST",))]
+    rules = tuple(LeftOutRecord.from_dict(rule.to_dict()) for rule in rules)
+    earlier = StoredStudy.read(study / "map")
+    source = replace(earlier.results.source, left_out=rules)
+    earlier = replace(earlier, results=replace(earlier.results, source=source))
+    (note,) = joined(earlier, new)[1]
     assert "was made without rows where block is not 'main'; nothing of the kind was left out of more.csv" in note
     again = new.reported(left_out=(main._replace(n_rows=0),))
-    assert joined(Earlier(model, results, study / "map"), again)[1] == ()
+    assert joined(earlier, again)[1] == ()
 
 
 def test_what_has_changed_is_told(study, tmp_path, capsys):
@@ -147,7 +150,7 @@ def test_the_map_itself_is_replaced_only_when_all_is_done(study, tmp_path, capsy
         raise ValueError("no more room")
 
     with monkeypatch.context() as patch:
-        patch.setattr("nearer.study.end_study", broken)
+        patch.setattr("nearer.study.folder.draw_study", broken)
         status, _, err = run(["add", folder, study / "more.csv", "-o", folder], capsys)
     assert status == 2
     assert "no more room" in err
@@ -200,6 +203,6 @@ def test_how_far_objects_moved():
     named = replace(Comparisons.from_triplets(judgments.oriented[:, [0, 1, 3]], n_objects=12), objects=NAMES)
     old, new = CKL(2, random_state=0).fit(named), CKL(2, random_state=0).fit(named)
     new.embedding_ = 3 * old.embedding_[:, ::-1] + 1
-    assert max(moved(new, old).values()) < 1e-6  # turned, mirrored, scaled and moved as a whole is not moved
+    assert max(displacements(new, old).values()) < 1e-6  # turned, mirrored, scaled and moved as a whole is not moved
     new.embedding_[4] += 3 * old.embedding_.std()
-    assert next(iter(moved(turned_onto(new, old), old))) == "o04"
+    assert next(iter(displacements(rotated_onto(new, old), old))) == "o04"

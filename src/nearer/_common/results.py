@@ -2,22 +2,28 @@
 
 A result is a frozen dataclass that inherits `Result`. Its fields, and their types, say how it becomes JSON and how it
 is read again: arrays are lists there, results within results are objects, and numbers that are not finite are null.
+
+Files get damaged and edited, so that `from_dict` checks all that it reads: types, and the `Bounds` of numbers. Its
+errors name the place, as in ``error.map must be a number from 0 to 1; got 5``.
 """
 
 from __future__ import annotations
 
 import json
+import reprlib
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     ClassVar,
     Literal,
+    NoReturn,
     Self,
     TypeAlias,
     Union,
@@ -39,8 +45,36 @@ if TYPE_CHECKING:
 #: The rows of a table, the header first.
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
+#: The largest absolute value of a number that is read: far beyond any result, and its square is still a number.
+MAX_NUMBER = 1e100
+_MAX_DEPTH = 20  # of values that may be any JSON
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The least and the greatest value of a number, or length of a list: ``Annotated[float, Bounds(0, 1)]``."""
+
+    low: float = -MAX_NUMBER
+    high: float = MAX_NUMBER
+
+    def __str__(self) -> str:
+        if self.high < MAX_NUMBER:
+            return f" from {self.low:g} to {self.high:g}"
+        return f" of {self.low:g} or more" if self.low > -MAX_NUMBER else ""
+
+
+Number: TypeAlias = Annotated[float, Bounds()]  # finite: null is not taken for nan
+Share: TypeAlias = Annotated[float, Bounds(0, 1)]
+Amount: TypeAlias = Annotated[float, Bounds(0)]
+Count: TypeAlias = Annotated[int, Bounds(0)]
+
 #: Metadata of a field that `to_dict` leaves out: it is large, or no plain value. It needs a default.
 NOT_STORED = {"stored": False}
+
+
+def stored_as(key: str) -> dict[str, str]:
+    """Return the metadata of a field that is stored under another key."""
+    return {"key": key}
 
 
 class Result:
@@ -51,18 +85,35 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values for JSON, with what follows from them and readers ask for."""
-        found = {each.name: _plain(getattr(self, each.name)) for each in _stored(type(self))}
+        found = {key: _plain(getattr(self, each.name)) for key, each in _stored(type(self)).items()}
         return found | {key: _plain(value) for key, value in self._derived().items()}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result that `to_dict` was called on; keys that are no fields are ignored."""
-        types_of, given = get_type_hints(cls), {}
-        for each in _stored(cls):
-            if each.name in values:
-                given[each.name] = _restored(types_of[each.name], values[each.name], f"{cls.__name__}.{each.name}")
-            elif each.default is MISSING and each.default_factory is MISSING:
-                raise ValueError(f"{cls.__name__} needs a value of {each.name!r}; got {', '.join(map(str, values))}")
+    def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Return the result that `to_dict` was called on; keys that are no fields are ignored.
+
+        Parameters
+        ----------
+        values : mapping
+        where : str
+            The place of the values in a file, for errors.
+        """
+        if not isinstance(values, Mapping):
+            reject(where or cls.__name__, "an object", values)
+        missing = [
+            key
+            for key, each in _stored(cls).items()
+            if each.default is MISSING and each.default_factory is MISSING and key not in values
+        ]
+        if missing:
+            raise ValueError(f"{where or cls.__name__} lacks {', '.join(missing)}")
+        types_of = get_type_hints(cls, include_extras=True)
+        prefix = f"{where}." if where else ""
+        given = {
+            each.name: _restored(types_of[each.name], values[key], f"{prefix}{key}")
+            for key, each in _stored(cls).items()
+            if key in values
+        }
         return cls(**given)
 
     def summary(self) -> str:
@@ -131,8 +182,15 @@ def text_table(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _stored(cls: type) -> list[Field[Any]]:
-    return [each for each in fields(cls) if each.metadata.get("stored", True)]
+def reject(where: str, wanted: str, value: Any) -> NoReturn:
+    """Raise an error that names a place in a file, what it should hold, and what it holds."""
+    raise ValueError(f"{where} must be {wanted}; got {reprlib.repr(value)}")
+
+
+def _stored(cls: type) -> dict[str, Field[Any]]:
+    """Return the fields that `to_dict` has, by their keys."""
+    stored = [each for each in fields(cls) if each.metadata.get("stored", True)]
+    return {each.metadata.get("key", each.name): each for each in stored}
 
 
 def _plain(value: Any) -> Any:
@@ -146,40 +204,87 @@ def _plain(value: Any) -> Any:
     return plain_values(value)
 
 
-def _restored(of: Any, value: Any, where: str) -> Any:
+def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> Any:
     """Return the value of this type that plain values stand for."""
     origin, inner = get_origin(of), get_args(of)
+    if origin is Annotated:
+        return _restored(inner[0], value, where, inner[1])
     if origin in (Union, types.UnionType):
         if value is None and type(None) in inner:
             return None
         choices = [each for each in inner if each is not type(None)]
-        of = next((each for each in choices if _fits(each, value)), choices[0])
-        return _restored(of, value, where)
-    if of is Any or origin is Literal:
+        return _restored(next((each for each in choices if _fits(each, value)), choices[0]), value, where)
+    if of is Any:
+        _check_plain(value, where)
         return value
-    if origin is np.ndarray:
-        (scalar,) = get_args(inner[1])
-        return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
-    if value is None and of is float:
+    if origin is Literal:
+        if not isinstance(value, str) or value not in inner:
+            reject(where, f"one of {', '.join(map(str, inner))}", value)
+        return value
+    if value is None and of is float and bounds is None:
         return float("nan")
     if not _fits(of, value):
-        raise ValueError(f"{where} must be {getattr(of, '__name__', of)}, got {str(value)[:40]!r}")
+        reject(where, _described(of, bounds), value)
     if isinstance(of, type) and issubclass(of, Result):
-        return of.from_dict(value)
+        return of.from_dict(value, where)
+    if of in (int, float):
+        limits = bounds or Bounds()
+        if not limits.low <= value <= limits.high:
+            reject(where, _described(of, limits), value)
+        return of(value)
+    if isinstance(value, list | tuple) and bounds is not None and len(value) < bounds.low:
+        reject(where, f"a list{bounds}", value)
+    if origin is np.ndarray:
+        return _restored_array(inner, value, where)
     if origin is tuple and inner[-1] is not Ellipsis:
-        return tuple(_restored(each, item, where) for each, item in zip(inner, value, strict=True))
+        if len(value) != len(inner):
+            reject(where, f"a list of {len(inner)}", value)
+        pairs = enumerate(zip(inner, value, strict=True))
+        return tuple(_restored(each, item, f"{where}[{k}]") for k, (each, item) in pairs)
     if origin in (tuple, list):
-        return origin(_restored(inner[0], item, where) for item in value)
+        return origin(_restored(inner[0], item, f"{where}[{k}]") for k, item in enumerate(value))
     if origin is dict:
-        return {key: _restored(inner[1], item, where) for key, item in value.items()}
-    return of(value)
+        return {key: _restored(inner[1], item, f"{where}[{reprlib.repr(key)}]") for key, item in value.items()}
+    return value
+
+
+def _restored_array(inner: tuple[Any, ...], value: Any, where: str) -> np.ndarray[Any, Any]:
+    (scalar,) = get_args(inner[1])
+    try:
+        return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{where} must be rows of numbers of one length") from None
+
+
+def _check_plain(value: Any, where: str, depth: int = 0) -> None:
+    """Reject what JSON does not have, and nesting beyond reason."""
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"{where[:40]}... must be nested at most {_MAX_DEPTH} deep")
+    items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list | tuple) else ()
+    for key, item in items:
+        _check_plain(item, f"{where}[{reprlib.repr(key)}]", depth + 1)
+    if isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) <= MAX_NUMBER:
+        reject(where, "a finite number", value)
+
+
+def _described(of: Any, bounds: Bounds | None) -> str:
+    """Return what a value of this type is called in an error."""
+    limits = str(bounds or "")
+    if of is float:
+        return f"{'a' if 'from' in limits else 'a finite'} number{limits}"
+    named = {int: f"a whole number{limits}", str: "a string", bool: "true or false"}
+    if of in named:
+        return named[of]
+    return "a list" if get_origin(of) in (np.ndarray, tuple, list) else "an object"
 
 
 def _fits(of: Any, value: Any) -> bool:
     """Whether plain values can stand for something of this type."""
+    if get_origin(of) is Annotated:
+        of = get_args(of)[0]
     origin = get_origin(of)
     if origin in (np.ndarray, tuple, list):
-        return isinstance(value, list)
+        return isinstance(value, list | tuple)
     if origin is dict or (isinstance(of, type) and issubclass(of, Result)):
         return isinstance(value, Mapping)
     if of is float:

@@ -1,4 +1,4 @@
-"""Values of options: each function reads one from text, or says what is needed.
+"""Types of option values: each reads a value from text, or states what is needed.
 
 Every number has a range: what lies beyond is a slip of the keyboard, or would compute for longer than anyone waits.
 """
@@ -7,126 +7,83 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from math import nan
 from pathlib import Path
 
 from nearer._common.formatting import intcomma, quote
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
-MOST = 10**9  # of anything that is counted
-MOST_DIMENSIONS = 1000
-MOST_JOBS = 1024
-MOST_RESAMPLES = 10_000
-MOST_SEED = 10**18
-MOST_SECONDS = 10**7  # about four months
-MOST_PRICE = 10**6
-_MOST_DIGITS = 20  # Python refuses to read whole numbers of thousands
-_LONGEST_WORD = 60
+_MAX_COUNT = 10**9
+_MAX_DIMENSIONS = 1000
+_MAX_SECONDS = 10**7  # about four months
+_MAX_PRICE = 10**6
+_MAX_DIGITS = 20  # Python refuses to read whole numbers of thousands of digits
+_MAX_WORD_LENGTH = 60
 
 
-def natural(text: str, least: int = 0, most: int = MOST) -> int:
-    """Return a whole number from ``least`` to ``most``.
+def whole(least: int = 0, most: int = _MAX_COUNT) -> Callable[[str], int]:
+    """Return a type of whole numbers.
 
     Examples
     --------
-    >>> natural("12", most=9)
+    >>> whole(most=9)("12")
     Traceback (most recent call last):
     argparse.ArgumentTypeError: a whole number, 0 or more and at most 9, is needed, not '12'
     """
-    value = int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else -1
-    if not least <= value <= most:
-        raise ArgumentTypeError(
-            f"a whole number, {least} or more and at most {intcomma(most)}, is needed, not {quote(text)}"
-        )
-    return value
+
+    def read(text: str) -> int:
+        value = int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else -1
+        if not least <= value <= most:
+            needed = f"a whole number, {least} or more and at most {intcomma(most)}, is needed"
+            raise ArgumentTypeError(f"{needed}, not {quote(text)}")
+        return value
+
+    return read
 
 
-def positive(text: str) -> int:
-    """Return a whole number, 1 or more."""
-    return natural(text, least=1)
+def real(low: float, high: float, needed: str, *, closed: bool = False) -> Callable[[str], float]:
+    """Return a type of numbers between ``low`` and ``high``; ``closed``: or ``low`` itself."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = nan
+        if not (low < value < high or (closed and value == low)):
+            raise ArgumentTypeError(f"{needed} is needed, not {quote(text)}")
+        return value
+
+    return read
 
 
-def port(text: str) -> int:
-    """Return the number of a port."""
-    return natural(text, 1, 65535)
+positive = whole(1)
+port = whole(1, 65535)
+dimensions = whole(1, _MAX_DIMENSIONS)
+jobs = whole(1, 1024)
+resamples = whole(0, 10_000)
+seed = whole(0, 10**18)
+dots = whole(20, 2400)
+permutations = whole(19, 10**6)  # which can reach a p of 0.05
+folds = whole(2, 100)
+share = real(0, 1, "a number between 0 and 1")
+share_or_none = real(0, 1, "a number from 0 to below 1", closed=True)
+error = real(0, 0.5, "a number between 0 and 0.5, where guessing begins,")
+noise = real(0, 0.5, "a number from 0 to below 0.5, where guessing begins,", closed=True)
+price = real(0, _MAX_PRICE, f"an amount from 0 to {intcomma(_MAX_PRICE)}", closed=True)
+seconds = real(0, _MAX_SECONDS, f"a number of seconds above 0, below {intcomma(_MAX_SECONDS)},")
+points = real(1, 100, "a size in points between 1 and 100")
 
 
 def positives(text: str) -> tuple[int, ...]:
-    """Return whole numbers, 1 or more, that commas separate.
-
-    Examples
-    --------
-    >>> positives("200,500")
-    (200, 500)
-    """
+    """Return whole numbers, 1 or more, separated by commas."""
     return tuple(map(positive, text.split(",")))
-
-
-def dimensions(text: str) -> int:
-    """Return a number of dimensions."""
-    return natural(text, 1, MOST_DIMENSIONS)
-
-
-def jobs(text: str) -> int:
-    """Return how many processes may run side by side."""
-    return natural(text, 1, MOST_JOBS)
-
-
-def resamples(text: str) -> int:
-    """Return a number of bootstrap maps, which may be none."""
-    return natural(text, 0, MOST_RESAMPLES)
-
-
-def seed(text: str) -> int:
-    """Return what random numbers start from."""
-    return natural(text, 0, MOST_SEED)
-
-
-def number(text: str, low: float, high: float, needed: str, *, closed: bool = False) -> float:
-    """Return a number between ``low`` and ``high``; ``closed``: or ``low`` itself."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not (low < value < high or (closed and value == low)):
-        raise ArgumentTypeError(f"{needed} is needed, not {quote(text)}")
-    return value
-
-
-def share(text: str) -> float:
-    """Return a number between 0 and 1."""
-    return number(text, 0, 1, "a number between 0 and 1")
-
-
-def share_or_none(text: str) -> float:
-    """Return a number from 0 to below 1."""
-    return number(text, 0, 1, "a number from 0 to below 1", closed=True)
-
-
-def error(text: str) -> float:
-    """Return a share of wrong answers that is better than guessing."""
-    return number(text, 0, 0.5, "a number between 0 and 0.5, where guessing begins,")
-
-
-def noise(text: str) -> float:
-    """Return a share of wrong answers, which may be none."""
-    return number(text, 0, 0.5, "a number from 0 to below 0.5, where guessing begins,", closed=True)
-
-
-def price(text: str) -> float:
-    """Return an amount of money."""
-    return number(text, 0, MOST_PRICE, f"an amount from 0 to {intcomma(MOST_PRICE)}", closed=True)
-
-
-def seconds(text: str) -> float:
-    """Return a number of seconds."""
-    return number(text, 0, MOST_SECONDS, f"a number of seconds above 0, below {intcomma(MOST_SECONDS)},")
 
 
 def word(text: str) -> str:
     """Return a name, such as that of a column."""
-    if not 0 < len(text.strip()) <= _LONGEST_WORD:
-        raise ArgumentTypeError(f"a name of at most {_LONGEST_WORD} characters is needed, not {quote(text)}")
+    if not 0 < len(text.strip()) <= _MAX_WORD_LENGTH:
+        raise ArgumentTypeError(f"a name of at most {_MAX_WORD_LENGTH} characters is needed, not {quote(text)}")
     return text.strip()
 
 
@@ -136,55 +93,37 @@ def word_or_file(text: str) -> str:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Return words that commas separate, each once."""
+    """Return words separated by commas, each once."""
     found = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
-    if not all(0 < len(word) <= _LONGEST_WORD for word in found):
+    if not all(0 < len(word) <= _MAX_WORD_LENGTH for word in found):
         raise ArgumentTypeError(
-            f"names separated by commas are needed, each at most {_LONGEST_WORD} characters long, not {quote(text)}"
+            f"names separated by commas are needed, each at most {_MAX_WORD_LENGTH} characters long, not {quote(text)}"
         )
     return found
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Return words that commas separate in capital letters, as methods are called.
-
-    Examples
-    --------
-    >>> names("ste, soe,STE")
-    ('STE', 'SOE')
-    """
+    """Return words separated by commas in capital letters, as methods are named."""
     return words(text.upper())
 
 
 def names_or_file(text: str) -> tuple[str, ...]:
-    """Return words that commas separate, or the name of a file that holds them."""
+    """Return words separated by commas, or the name of a file that holds them."""
     return (text,) if Path(text).is_file() else words(text)
 
 
 def number_or_names(text: str) -> int | tuple[str, ...]:
-    """Return a number, 1 or more, or words that commas separate, or the name of a file that holds them.
-
-    Examples
-    --------
-    >>> number_or_names("12"), number_or_names("ann,bob")
-    (12, ('ann', 'bob'))
-    """
+    """Return a number, 1 or more, or words separated by commas, or the name of a file that holds them."""
     return positive(text) if text.isdecimal() else names_or_file(text)
 
 
 def number_or_file(text: str) -> int | Path:
     """Return a number, or the name of a file."""
-    return natural(text) if text.isdecimal() else Path(text)
+    return whole()(text) if text.isdecimal() else Path(text)
 
 
 def question_kind(text: str) -> str:
-    """Return a way to ask, such as ``odd-one-out``, or ``2 of 8`` for a grid.
-
-    Examples
-    --------
-    >>> question_kind("2 of 8")
-    '2 of 8'
-    """
+    """Return a kind of question, such as ``odd-one-out``, or ``2 of 8`` for a grid."""
     if text not in KINDS and not re.fullmatch(r"\d{1,2} of \d{1,2}", text):
         raise ArgumentTypeError(f"one of {', '.join(KINDS)}, or such as '2 of 8', is needed, not {quote(text)}")
     return text
@@ -206,13 +145,7 @@ def column_values(text: str) -> tuple[str, list[str]]:
 
 
 def rule(text: str) -> str:
-    """Return a rule about rows, such as ``rt > 0.2``, as it is.
-
-    Examples
-    --------
-    >>> rule("rt > 0.2")
-    'rt > 0.2'
-    """
+    """Return a rule about rows, such as ``rt > 0.2``, as it is."""
     from nearer.io.selecting import parse_rules
 
     try:
@@ -239,26 +172,10 @@ def pairs(text: str) -> dict[str, str]:
     return found
 
 
-def points(text: str) -> float:
-    """Return the size of letters in points."""
-    return number(text, 1, 100, "a size in points between 1 and 100")
-
-
-def dots(text: str) -> int:
-    """Return dots on an inch."""
-    return natural(text, 20, 2400)
-
-
 def axes_pair(text: str) -> tuple[int, int]:
-    """Return two axes, counted from 1.
-
-    Examples
-    --------
-    >>> axes_pair("1,3")
-    (1, 3)
-    """
+    """Return two different axes, counted from 1, separated by a comma."""
     try:
-        first, second = (natural(part.strip(), 1, MOST_DIMENSIONS) for part in text.split(","))
+        first, second = (dimensions(part.strip()) for part in text.split(","))
     except (ArgumentTypeError, ValueError):
         first = second = 0
     if first == second:
@@ -274,6 +191,6 @@ def millimetres(text: str) -> tuple[float, float | None]:
     >>> millimetres("85x60"), millimetres("170")
     ((85.0, 60.0), (170.0, None))
     """
-    needed = "a size in millimetres from 10 to 2000, such as 85x60 or 85,"
-    sides = [number(part, 9.99, 2000.01, needed) for part in text.lower().replace("mm", "").split("x", 1)]
+    side = real(9.99, 2000.01, "a size in millimetres from 10 to 2000, such as 85x60 or 85,")
+    sides = [side(part) for part in text.lower().replace("mm", "").split("x", 1)]
     return sides[0], sides[1] if len(sides) > 1 else None

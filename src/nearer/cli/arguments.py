@@ -16,7 +16,6 @@ from nearer.cli.argtypes import KINDS, column_values, pairs, rule, seed, word
 from nearer.cli.process import complain
 
 if TYPE_CHECKING:
-    from nearer._common.results import Result
     from nearer.io import Answers
     from nearer.io.multi_file import FileList
     from nearer.survey.exporting import StudyTable
@@ -68,9 +67,9 @@ def add_command(
     return parser
 
 
-def add_seed(parser: argparse._ActionsContainer, of: str) -> None:
-    """Add the seed of what is drawn."""
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help=f"of {of} (0)")
+def add_seed(parser: argparse._ActionsContainer) -> None:
+    """Add the random seed."""
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="random seed (default: 0)")
 
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +81,8 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     """Add files of answers, and the options that say how they are to be read."""
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
-        help="CSV, TSV, Parquet, JSON lines or npz, one answer a row; or a folder, or several files, such as one for "
-        "each participant; or the folder of a study of `nearer survey`",
+        help="answers: CSV, TSV, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, such as "
+        "one for each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
     add_reading(parser)
 
@@ -96,27 +95,27 @@ class _Merge(argparse.Action):
 
 
 def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = None) -> None:
-    """Add the options that say how a file of answers is to be read; ``kind``: what ``--kind`` takes, if it is other."""
+    """Add the options of reading answers; ``kind``: arguments of ``--kind`` in place of the usual ones."""
     group = parser.add_argument_group("how to read the file")
-    usual = {"choices": KINDS, "help": "how people were asked (found by the names of the columns)"}
+    usual = {"choices": KINDS, "help": "how people were asked (default: inferred from the names of the columns)"}
     group.add_argument("--kind", **(kind or usual))
     group.add_argument(
         "--columns", type=pairs, action=_Merge, default=None, metavar="ROLE=NAME,...",
-        help="which column is what, such as anchor=Reference,answer=Choice,annotator=Subject (found by their names); "
-        "shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none; anchor=hue*size for an object "
-        "that two columns make up",
+        help="roles of columns, such as anchor=Reference,answer=Choice,annotator=Subject (default: inferred from their "
+        "names); shown=a+b+c for several, object_1=a,object_2=b,... for items, trial= for none; anchor=hue*size for an "
+        "object that two columns make up",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
     group.add_argument(
         "--first-is", metavar="VALUE",
-        help="the answer that means the first option, where answers are numbers, truth values or keys, such as 1",
+        help="the answer that stands for the first option, where answers are numbers, truth values or keys, such as 1",
     )  # fmt: skip
     group.add_argument("--skip-bad", action="store_true", help="skip and count rows that cannot be used")
     group.add_argument(
         "--undecided", choices=("drop", "split"), default="drop",
-        help="answers such as \"can't tell\": leave them out and count them, or count half for each side (drop)",
+        help="answers such as \"can't tell\": drop and count them, or count half for each side (default: drop)",
     )  # fmt: skip
-    group.add_argument("--weight-by-confidence", action="store_true", help="sure answers count more")
+    group.add_argument("--weight-by-confidence", action="store_true", help="weight answers by confidence")
     group.add_argument(
         "--separate-labels", action="store_true",
         help="columns hold different objects by design, such as anchors that are never options",
@@ -125,8 +124,8 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
 
 
 def add_selecting(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which rows of a file count."""
-    group = parser.add_argument_group("which answers count")
+    """Add the options that select rows of a file."""
+    group = parser.add_argument_group("which answers to use")
     chosen: dict[str, Any] = {
         "type": column_values, "action": "append", "default": [], "metavar": "COLUMN=VALUE,..."
     }  # fmt: skip
@@ -138,21 +137,21 @@ def add_selecting(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--where", type=rule, action="append", default=[], metavar="RULE",
-        help="only rows that follow a rule, such as 'rt > 0.2'; values as the file has them",
+        help="only rows that satisfy a rule, such as 'rt > 0.2'; values as in the file",
     )  # fmt: skip
     group.add_argument(
         "--catch", type=word, default=None, metavar="COLUMN",
-        help="the column that marks catch questions, by their right answers or by yes and no; they are no part of the "
-        "map, and tell who does not look",
+        help="column that marks catch questions, by their right answers or by yes and no; they are no part of the map, "
+        "and show who does not pay attention",
     )  # fmt: skip
 
 
 def read_file(
-    options: argparse.Namespace, told: bool = True, also: Sequence[str] = (), known_labels: bool = False
+    options: argparse.Namespace, verbose: bool = True, also: Sequence[str] = (), known_labels: bool = False
 ) -> Answers:
     """Return the answers in the files that the options name, and further columns.
 
-    ``told``: say what was noticed; ``known_labels``: a map tells which labels there are.
+    ``verbose``: print what was noticed; ``known_labels``: the labels are those of a map.
     """
     from nearer.io import read_answers
 
@@ -177,8 +176,9 @@ def read_file(
         )
     if study is not None:
         answers = study.named(answers)
-    if told:
-        sys.stderr.write("".join(_report_lines(answers)))
+    if verbose:
+        for line in _report_lines(answers):
+            log_note(line)
     return answers
 
 
@@ -187,15 +187,15 @@ def _report_lines(answers: Answers) -> Iterator[str]:
     from nearer.io.column_checks import columns_line, has_other_names
 
     report = answers.report
-    yield from (f"nearer: {left}\n" for left in report.left_out)
+    yield from map(str, report.left_out)
     if report.catches:
-        yield f"nearer: {report.catches}\n"
+        yield str(report.catches)
     if report.trial_numbers:
-        yield f"nearer: warning: {answers.source}: {report.trial_numbers}\n"
-        yield from (f"  {example}\n" for example in report.trial_numbers.listed(answers.source))
-    yield from (f"nearer: {note}\n" for note in report.notes)
+        examples = "".join(f"\n  {example}" for example in report.trial_numbers.listed(answers.source))
+        yield f"warning: {answers.source}: {report.trial_numbers}{examples}"
+    yield from report.notes
     if report.unused or has_other_names(report.columns):
-        yield f"nearer: {answers.source}: {columns_line(report)}\n"
+        yield f"{answers.source}: {columns_line(report)}"
 
 
 def dimension_of(options: argparse.Namespace) -> int | None:
@@ -230,10 +230,10 @@ def is_study(folder: Path) -> bool:
     return (Path(folder) / "study.toml").is_file()
 
 
-def _together(said: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
-    """Return the values of each column, whether they were said at once or one after the other."""
+def _together(given: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
+    """Return the values of each column, whether they were given at once or one after the other."""
     together: dict[str, list[str]] = {}
-    for column, values in said:
+    for column, values in given:
         together.setdefault(column, []).extend(values)
     return together
 
@@ -255,6 +255,11 @@ def log_step(step: str) -> None:
     sys.stderr.write(f"nearer: {step} ...\n")
 
 
+def log_note(note: str) -> None:
+    """Print a remark on stderr."""
+    sys.stderr.write(f"nearer: {note}\n")
+
+
 def print_result(options: argparse.Namespace, text: str, figures: Any) -> None:
     """Print text for people, or figures for programs."""
     from nearer._common.json_files import plain_values
@@ -267,13 +272,6 @@ def print_result(options: argparse.Namespace, text: str, figures: Any) -> None:
         raise
     except OSError as error:  # which names no file
         raise OSError(error.errno, error.strerror, "the standard output") from error
-
-
-def print_comparison(options: argparse.Namespace, found: Result) -> None:
-    """Write a comparison into the folder of --out, if there is one, and print its summary, or values for programs."""
-    files = [] if options.out is None else found.write(options.out)
-    text = found.summary() + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **found.to_dict()})
 
 
 def report_error(sentence: str, status: int = FAILED) -> int:

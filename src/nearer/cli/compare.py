@@ -1,27 +1,47 @@
-"""`nearer compare`: its five ways, each in a module of its own."""
+"""`nearer compare`: groups of people, individual people, two maps, a map and matrices, or methods."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nearer.cli import compare_groups, compare_maps, compare_matrices, compare_methods, compare_people
-from nearer.cli.argtypes import dimensions, natural, share
-from nearer.cli.arguments import Commands, add_command, add_reading, add_seed
+from nearer._common.formatting import quote_all
+from nearer.cli.argtypes import dimensions, folds, permutations, resamples, share, word, words
+from nearer.cli.arguments import (
+    Commands,
+    add_command,
+    add_reading,
+    add_seed,
+    log_note,
+    log_step,
+    print_result,
+    read_file,
+)
+from nearer.cli.process import INTERRUPTED
+
+if TYPE_CHECKING:
+    from nearer._common.arrays import FloatArray
+    from nearer._common.results import Result
+    from nearer.comparing import MatrixNoise, NamedMatrix
+    from nearer.comparing.matrix_tests import Measure
+    from nearer.data.comparisons import Comparisons
+    from nearer.embedding.base import OrdinalEmbedding
 
 _ABOUT = """\
 Compare what people, maps or methods make of the same objects:
 
-  nearer compare answers.csv --by group              two or more groups of people: a map of each, laid onto each
-                                                     other, and whether they differ
-  nearer compare answers.csv --people                what each person goes by: weights of the axes of one map
+  nearer compare answers.csv --by group              two or more groups of people: a map of each, aligned, and
+                                                     whether they differ
+  nearer compare answers.csv --people                individual people: weights of the axes of one map
   nearer compare MAP OTHER                           two maps that `nearer fit` wrote
   nearer compare MAP --with model.csv                a map and a matrix of distances, such as that of a model
   nearer compare answers.csv --methods DMOE,STE      methods, by the same held-out answers"""
-_MAP_FILE = "results.json"  # what a folder of a map has
 _MAPS = "two maps"
-_LEVEL, _FOLDS = 0.95, 5
-#: What each way takes beside files, seed and folder; those that read answers take the options of reading, too.
+_LEVEL, _N_SPLITS = 0.95, 5
+#: What each comparison takes beside files, seed and folder; those that read answers take the options of reading, too.
 _TAKES = {
     "--by": ("dimensions", "permutations", "level"),
     "--people": ("dimensions", "folds", "level"),
@@ -33,83 +53,277 @@ _READING = (
     "kind", "columns", "preset", "first_is", "skip_bad", "weight_by_confidence", "keep", "exclude", "exclude_from",
     "where", "catch",
 )  # fmt: skip
-
-
-def _permutations(text: str) -> int:
-    """Return a number of permutations that can reach a p of 0.05."""
-    return natural(text, 19, 10**6)
-
-
-def _folds(text: str) -> int:
-    """Return a number of folds."""
-    return natural(text, 2, 100)
+_MEASURES = ("spearman", "kendall", "tau-a", "pearson")
+#: Permutations of the Mantel test. Kendall's tau takes fifty times as long.
+_N_PERMUTATIONS = {"spearman": 9999, "pearson": 9999, "kendall": 1999, "tau-a": 1999}
+_N_PEOPLE_MAPS = 50
 
 
 def add(commands: Commands) -> None:
     """Add the command."""
-    parser = add_command(commands, "compare", "compare groups, maps or methods", _ABOUT, command=run)
+    parser = add_command(commands, "compare", "compare groups, people, maps or methods", _ABOUT, command=_compare)
     parser.add_argument("file", type=Path, nargs="+", metavar="WHAT", help="answers, or folders of maps")
-    parser.add_argument("-o", "--out", type=Path, default=None, metavar="OUT", help="folder of tables and figures")
-    add_seed(parser, "everything that is drawn")
-    for way in (compare_groups, compare_maps, compare_matrices, compare_methods, compare_people):
-        way.add(parser)
-    group = parser.add_argument_group("for several of these")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="folder of tables and figures")
+    add_seed(parser)
+    group = parser.add_argument_group("groups of people")
+    group.add_argument("--by", type=word, metavar="COLUMN", help="column of the groups")
+    group = parser.add_argument_group("a map and a matrix")
     group.add_argument(
-        "--dimensions", type=dimensions, default=None, metavar="P",
-        help="of the maps (chosen by the answers; 2 with --people)",
+        "--with", type=Path, action="append", dest="model", metavar="FILE",
+        help="a matrix of distances with names of objects, a list of pairs, or the folder of another map; may be given "
+        "several times",
     )  # fmt: skip
     group.add_argument(
-        "--folds", type=_folds, default=None, metavar="K", help="parts that --methods and --people hold out in turn (5)"
+        "--features", action="store_true", help="compare tables of features by their Euclidean distances"
     )
     group.add_argument(
-        "--permutations", type=_permutations, default=None, metavar="N",
-        help="of people with --by (4999), of objects with --with (9999; 1999 for kendall and tau-a)",
+        "--measure", choices=_MEASURES, help="measure for intervals, tests and ceiling (default: spearman)"
+    )
+    group.add_argument(
+        "--people-maps", type=resamples, metavar="N", help="maps of resampled people, 0 for none (default: 50)"
+    )
+    group = parser.add_argument_group("methods")
+    group.add_argument(
+        "--methods", type=words, metavar="A,B,...",
+        help="such as DMOE,STE,posterior; the others are compared with the first",
     )  # fmt: skip
-    group.add_argument("--level", type=share, default=None, metavar="L", help="of the intervals (0.95)")
+    group.add_argument(
+        "--hold-out", choices=("trials", "annotators"),
+        help="what is held out as a whole: trials, for errors on further answers of the same people, or annotators, "
+        "for further people (default: trials)",
+    )  # fmt: skip
+    group = parser.add_argument_group("individual people")
+    group.add_argument(
+        "--people", action="store_true", default=None,
+        help="fit one map with weights of its axes for each person, and test whether that predicts better",
+    )  # fmt: skip
+    group = parser.add_argument_group("for several of these")
+    group.add_argument(
+        "--dimensions", type=dimensions, metavar="P",
+        help="dimensions of the maps (default: chosen by the answers; 2 with --people)",
+    )  # fmt: skip
+    group.add_argument(
+        "--folds", type=folds, metavar="K", help="folds of the cross-validation of --methods and --people (default: 5)"
+    )
+    group.add_argument(
+        "--permutations", type=permutations, metavar="N",
+        help="permutations of people with --by (default: 4999), of objects with --with (default: 9999, or 1999 for "
+        "kendall and tau-a)",
+    )  # fmt: skip
+    group.add_argument("--level", type=share, metavar="L", help="level of the intervals (default: 0.95)")
     add_reading(parser)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command in the way that the options ask for."""
-    ways = {
-        "--by": (options.by, compare_groups.run),
-        "--with": (options.model, compare_matrices.run),
-        "--methods": (options.methods, compare_methods.run),
-        "--people": (options.people, compare_people.run),
+def _compare(options: argparse.Namespace) -> int:
+    """Run the comparison that the options ask for."""
+    comparisons = {
+        "--by": (options.by, _groups),
+        "--with": (options.model, _matrices),
+        "--methods": (options.methods, _methods),
+        "--people": (options.people, _people),
     }
-    asked = [way for way, (said, _) in ways.items() if said is not None]
+    asked = [option for option, (given, _) in comparisons.items() if given is not None]
     if len(asked) > 1:
         raise ValueError(f"{asked[0]} and {asked[1]} are two comparisons; ask for one at a time")
     if asked:
         _settle(options, asked[0])
-        return ways[asked[0]][1](options)
-    if len(options.file) == 2 and all((path / _MAP_FILE).exists() for path in options.file):
+        return comparisons[asked[0]][1](options)
+    if len(options.file) == 2 and all(map(_has_map, options.file)):
         _settle(options, _MAPS)
-        return compare_maps.run(options)
+        return _maps(options)
     raise ValueError(
-        "say what to compare: groups of people with --by COLUMN, people with --people, methods with --methods A,B, a "
+        "name what to compare: groups of people with --by COLUMN, people with --people, methods with --methods A,B, a "
         "map and a matrix with --with FILE, or name the folders of two maps"
     )
 
 
+def _has_map(folder: Path) -> bool:
+    from nearer.study.folder import has_study
+
+    return has_study(folder)
+
+
 def _settle(options: argparse.Namespace, way: str) -> None:
-    """Refuse options that a comparison would not look at, fill in what was left out, and make the folder."""
+    """Refuse options that a comparison would not look at, fill in defaults, and make the folder."""
     known = {name for taken in _TAKES.values() for name in taken} | set(_READING)
     taken = {*_TAKES[way], *(_READING if way in ("--by", "--people", "--methods") else ())}
     for name in sorted(known - taken):
         if getattr(options, name) not in (None, False, []):
             raise ValueError(f"--{name.replace('_', '-')} does nothing for {way}; leave it out")
     if options.out is not None:
-        _begin(options.file, options.out)
+        from nearer.study.folder import refuse_input
+
+        refuse_input(options.file, options.out)
+        if _has_map(options.out):
+            raise ValueError(f"{options.out} holds a map; choose another folder for the comparison with --out")
+        options.out.mkdir(parents=True, exist_ok=True)  # before there is anything to lose
     options.level = _LEVEL if options.level is None else options.level
-    options.folds = _FOLDS if options.folds is None else options.folds
+    options.folds = _N_SPLITS if options.folds is None else options.folds
 
 
-def _begin(files: list[Path], folder: Path) -> None:
-    """Make the folder before there is anything to lose; refuse one that holds a map, or the answers."""
-    from nearer.study.folder import refuse_input
+def _print(options: argparse.Namespace, found: Result) -> None:
+    """Write a comparison into the folder of --out, if there is one, and print it."""
+    files = [] if options.out is None else found.write(options.out)
+    text = found.summary() + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
+    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **found.to_dict()})
 
-    refuse_input(files, folder)
-    if (folder / _MAP_FILE).exists():
-        raise ValueError(f"{folder} holds a map; choose another folder for the comparison with --out")
-    folder.mkdir(parents=True, exist_ok=True)
+
+def _groups(options: argparse.Namespace) -> int:
+    from nearer.comparing import compare_groups
+    from nearer.comparing.groups import N_PERMUTATIONS
+
+    answers = read_file(options, also=[options.by])
+    log_step("comparing groups" if options.dimensions else "choosing the number of dimensions, and comparing groups")
+    found = compare_groups(
+        answers,
+        options.by,
+        n_components=options.dimensions,
+        n_permutations=options.permutations or N_PERMUTATIONS,
+        level=options.level,
+        random_state=options.seed,
+    )
+    _print(options, found)
+    return 0
+
+
+def _people(options: argparse.Namespace) -> int:
+    from nearer.comparing import compare_people
+
+    answers = read_file(options)
+    log_step("fitting a map with weights for each person, and judging it by held-out answers")
+    found = compare_people(
+        answers.comparisons,
+        options.dimensions or 2,
+        n_splits=options.folds,
+        level=options.level,
+        random_state=options.seed,
+    )
+    _print(options, found)
+    return 0
+
+
+def _maps(options: argparse.Namespace) -> int:
+    from nearer.comparing import compare_maps
+
+    found = compare_maps(*options.file, level=options.level)
+    _print(options, found)
+    return 0
+
+
+def _methods(options: argparse.Namespace) -> int:
+    from nearer.comparing import compare_methods
+    from nearer.study import RunSettings
+
+    names = [_method(name) for name in options.methods]
+    answers = read_file(options)
+    settings = {name: RunSettings(method=name, seed=options.seed) for name in dict.fromkeys(names)}
+    given = options.dimensions
+    log_step("methods" if given else "methods, with the number of dimensions chosen on each training part")
+    found = compare_methods(
+        answers.comparisons,
+        {name: each.estimator(given or 2) for name, each in settings.items()},
+        n_splits=options.folds,
+        by=options.hold_out or "trials",
+        dimension=None if given else lambda train: _dimension(train, options.seed),
+        level=options.level,
+        random_state=options.seed,
+    )
+    _print(options, found)
+    return INTERRUPTED if found.interrupted else 0
+
+
+def _method(name: str) -> str:
+    """Return the method of this name, in whatever letters."""
+    from nearer.study import METHOD_CLASSES
+
+    known = {method.lower(): method for method in METHOD_CLASSES}
+    if name.lower() not in known:
+        alike = difflib.get_close_matches(name.lower(), known, n=1)
+        perhaps = f"; perhaps {known[alike[0]]} is meant" if alike else ""
+        raise ValueError(f"method {name!r} is not known{perhaps}; choose among {', '.join(METHOD_CLASSES)}")
+    return known[name.lower()]
+
+
+def _dimension(train: Comparisons, seed: int) -> int:
+    """Return the number of dimensions in which a quick method predicts best, on a training part."""
+    from nearer.study import RunSettings
+    from nearer.study.study import choose_dimensions
+
+    choice, _ = choose_dimensions(train, RunSettings(seed=seed))
+    return 2 if choice is None else choice.shown
+
+
+def _matrices(options: argparse.Namespace) -> int:
+    from nearer.comparing import compare_matrices, read_matrix
+    from nearer.study import StoredStudy
+
+    (folder, *others) = options.file
+    if others or not _has_map(folder):
+        what = quote_all([*map(str, options.file)])
+        raise ValueError(
+            f"--with compares one map, a folder that `nearer fit` wrote, with matrices; got {what}. Name the map first "
+            "and put --with before each matrix: nearer compare MAP --with A.csv --with B.csv"
+        )
+    measure: Measure = options.measure or "spearman"
+    stored = StoredStudy.read(folder)
+    objects = stored.results.objects
+    read = _named([read_matrix(path, features=options.features).reindex(objects) for path in options.model])
+    for each in read:
+        for note in each.notes:
+            log_note(f"{each.name}: {note}")
+    full, noise, people, notes = _resampled(options, stored.model)
+    found = compare_matrices(
+        full,
+        {each.name: each.matrix for each in read},
+        measure=measure,
+        noise=noise,
+        people=people,
+        n_permutations=options.permutations or _N_PERMUTATIONS[measure],
+        level=options.level,
+        random_state=options.seed,
+    )
+    models = [replace(fit, notes=each.notes) for fit, each in zip(found.models, read, strict=True)]
+    _print(options, replace(found, models=tuple(models), notes=(*found.notes, *notes)))
+    return 0
+
+
+def _resampled(
+    options: argparse.Namespace, model: OrdinalEmbedding
+) -> tuple[OrdinalEmbedding, MatrixNoise | None, FloatArray | None, list[str]]:
+    """Return a posterior in all dimensions, its noise, maps of resampled people, and why one is missing.
+
+    Ctrl-C goes on without.
+    """
+    from nearer.comparing import full_posterior, matrix_noise, people_matrices
+    from nearer.comparing.results import MIN_ANNOTATORS, count_annotators
+
+    noise, people, notes = None, None, []
+    wanted = _N_PEOPLE_MAPS if options.people_maps is None else options.people_maps
+    full = model
+    try:
+        log_step("posterior in all dimensions")
+        full = full_posterior(model, random_state=options.seed)
+        noise = matrix_noise(full, random_state=options.seed)
+    except ValueError as error:
+        notes.append(f"no noise ceiling: {error}")
+    except KeyboardInterrupt:
+        return full, None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
+    enough = count_annotators(model.comparisons_) >= MIN_ANNOTATORS
+    if not enough and wanted:
+        notes.append(f"no interval over people: it takes answers of at least {MIN_ANNOTATORS} identified people")
+    if enough and wanted:
+        try:
+            log_step("maps of resampled people")
+            people = people_matrices(full, max(wanted, 10), random_state=options.seed)
+        except KeyboardInterrupt:
+            notes.append("no interval over people: the run was stopped before its end")
+    return full, noise, people, notes
+
+
+def _named(read: list[NamedMatrix]) -> list[NamedMatrix]:
+    """Return the matrices with a name each: two files may have the same in different folders."""
+    names = [each.name for each in read]
+    return [
+        replace(each, name=f"{each.name} ({names[: k + 1].count(each.name)})") if names.count(each.name) > 1 else each
+        for k, each in enumerate(read)
+    ]

@@ -1,4 +1,4 @@
-"""`nearer example`."""
+"""`nearer example` and `nearer demo`: things to try."""
 
 from __future__ import annotations
 
@@ -6,27 +6,45 @@ import argparse
 import shlex
 from pathlib import Path
 
-from nearer.cli.arguments import Commands, add_command, print_result
+from nearer.cli.arguments import Commands, add_command, add_seed, print_result
 
-_ABOUT = """\
+_EXAMPLE = """\
 Write the files of a small study to try the other commands on: 24 people name the odd one of three musical instruments.
-It is simulated, with a careless person, catch questions and two groups who see a few instruments differently;
-README.txt says what is planted. Files that are there already are never written over.
+It is simulated, with a careless person, catch questions and two groups who perceive a few instruments differently;
+README.txt lists what is planted. Existing files are never overwritten.
 
-With --lab it is a folder as labs have them: 40 people, a file each, of which some are not like the others, with a
-practice block, a test run, an empty file, and two people who guess. Two groups see a third of the instruments
-differently."""
+With --lab it is a folder such as labs have: 40 people, a file each, some in another layout, with a practice block, a
+test run, an empty file, and two random responders. Two groups perceive a third of the instruments differently."""
+
+
+_DEMO = """\
+Simulate people who compare named colors, wrongly one time in nine, learn a map of the colors from their answers alone,
+report how well it predicts answers it has not seen, and draw it."""
 
 
 def add(commands: Commands) -> None:
-    """Add the command."""
-    parser = add_command(commands, "example", "write the files of a study to try things on", _ABOUT, command=run)
-    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of the files")
-    parser.add_argument("--lab", action="store_true", help="a messy folder of 40 files, one for each participant")
+    """Add the commands."""
+    example = add_command(
+        commands, "example", "write the files of a study to try things on", _EXAMPLE, command=_example
+    )
+    example.add_argument("folder", type=Path, metavar="DIR", help="folder of the files")
+    example.add_argument("--lab", action="store_true", help="a messy folder of 40 files, one for each participant")
+    demo = add_command(commands, "demo", "learn and draw a map of colors", _DEMO, command=_demo)
+    demo.add_argument(
+        "--out", type=Path, default=Path("demo"), metavar="DIR", help="folder of colors.png (default: demo)"
+    )
+    add_seed(demo)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Run the command."""
+def _demo(options: argparse.Namespace) -> int:
+    from nearer.study.demo import run_demo
+
+    result = run_demo(options.out, options.seed)
+    print_result(options, result.summary(), result.to_dict())
+    return 0
+
+
+def _example(options: argparse.Namespace) -> int:
     from nearer.datasets.example_files import write_example
     from nearer.datasets.lab_files import write_lab
 

@@ -17,19 +17,19 @@ from nearer.cli.process import BROKEN_PIPE, Interrupts, open_streams, silence
 # In the order of a study.
 _COMMANDS = {
     "survey": "nearer.cli.survey",
-    "ask": "nearer.cli.ask",
-    "check": "nearer.cli.check",
+    "ask": "nearer.cli.design",
+    "check": "nearer.cli.fit",
     "fit": "nearer.cli.fit",
-    "report": "nearer.cli.report",
-    "figure": "nearer.cli.figure",
-    "score": "nearer.cli.score",
-    "add": "nearer.cli.add",
-    "place": "nearer.cli.place",
+    "report": "nearer.cli.publish",
+    "figure": "nearer.cli.publish",
+    "score": "nearer.cli.maps",
+    "add": "nearer.cli.fit",
+    "place": "nearer.cli.maps",
     "compare": "nearer.cli.compare",
-    "axes": "nearer.cli.axes",
-    "plan": "nearer.cli.plan",
+    "axes": "nearer.cli.maps",
+    "plan": "nearer.cli.design",
     "example": "nearer.cli.example",
-    "demo": "nearer.cli.demo",
+    "demo": "nearer.cli.example",
 }
 
 

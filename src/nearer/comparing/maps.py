@@ -260,14 +260,13 @@ def _read(source: Any, has_title: bool, title: str) -> _Map:
         labels = [str(label) for label in source.objects_.tolist()]
         return _among_compared(_Map(title, labels, np.asarray(source.embedding_), None, source))
     from nearer.embedding.storage import load_model
-    from nearer.study.folder import read_results
+    from nearer.study.results import read_results
 
     folder = Path(source)
     results, model = read_results(folder), load_model(folder)
-    covariances = None if results["covariances"] is None else np.array(results["covariances"])
     label = title if has_title else folder.resolve().name
-    labels = [str(label) for label in results["objects"]]
-    return _among_compared(_Map(label, labels, np.array(results["embedding"]), covariances, model))
+    labels = list(results.objects)
+    return _among_compared(_Map(label, labels, results.embedding, results.covariances, model))
 
 
 def _among_compared(found: _Map) -> _Map:

@@ -30,7 +30,7 @@ from nearer._common.tables import unescape_formula
 from nearer.evaluation.distances import DISTANCES
 from nearer.io.delimited import as_text, read_bytes
 from nearer.io.labels import same_objects
-from nearer.study.folder import read_results
+from nearer.study.results import read_results
 
 _MISSING = {"", "na", "nan", "n/a", "null", "none", "-", "."}
 _DELIMITERS = (",", ";", "\t", "|")
@@ -135,8 +135,7 @@ def _of_map(folder: Path) -> NamedMatrix:
     label = folder.resolve().name
     if (folder / DISTANCES).exists():
         return replace(read_matrix(folder / DISTANCES), name=label)
-    points = np.array(results["embedding"], dtype=np.float64)
-    return NamedMatrix(label, cdist(points, points), list(results["objects"]))
+    return NamedMatrix(label, cdist(results.embedding, results.embedding), list(results.objects))
 
 
 def _cells(text: str) -> list[list[str]]:

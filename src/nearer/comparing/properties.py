@@ -206,7 +206,7 @@ def fit_properties(
     embedding : array-like, shape (n, p)
     attributes : mapping of str to sequence, length n
         Columns of numbers or of words, a value for each object; None or NaN where there is none. A table of
-        `nearer.study.attributes.read_attributes`, a dict, or a data frame in the order of the objects.
+        `nearer.study.figures.read_attributes`, a dict, or a data frame in the order of the objects.
     within : sequence, length n, optional
         The block of each object: objects are permuted within blocks, and p-values are about differences within them.
     along : array-like, shape (n,) or (n, n), optional

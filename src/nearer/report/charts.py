@@ -6,17 +6,16 @@ They are inline SVG whose colours are classes of the style sheet.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
 from nearer._common.formatting import decimals, format_interval, format_number, percent, pluralize
-from nearer.evaluation.ceiling import Best
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
+from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 WIDTH = 440.0
 _LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
@@ -148,29 +147,23 @@ def path(places: Sequence[tuple[float, float]], kind: str, *, closed: bool = Fal
     return f'<path class="{kind}" d="M{steps}{"Z" if closed else ""}"/>'
 
 
-def predicts_otherwise(error: Mapping[str, Any]) -> bool:
-    """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
-    own, held_out = error.get("map"), error.get("held_out")
-    return own is None or held_out is None or decimals(own) != decimals(held_out)
-
-
-def error_chart(error: Mapping[str, Any]) -> Markup:
+def error_chart(error: ErrorRecord) -> Markup:
     """Draw the held-out errors and the ceiling with their intervals, a row each, and chance."""
-    chance = error.get("chance") or 0.5
+    chance = error.chance
     rows = [
-        (name, error[value], error.get(low), error.get(high), kind)
+        (name, getattr(error, value), getattr(error, low), getattr(error, high), kind)
         for name, value, low, high, kind in (
             ("the map", "map", "map_low", "map_high", "accent"),
             ("what the method predicts", "held_out", "low", "high", "second"),
             (BEST_POSSIBLE, "ceiling", "ceiling_low", "ceiling_high", "plain"),
         )
-        if error.get(value) is not None and (value != "held_out" or predicts_otherwise(error))
+        if getattr(error, value) is not None and (value != "held_out" or error.map is None or error.has_other_predictor)
     ]
     largest = max([chance, *(high if high is not None else value for _, value, _, high, _ in rows)])
     axes = Axes(x=(0.0, 1.06 * largest), y=(0.0, 1.0), height=82 + 40 * len(rows), left=18, top=30)
     floor = axes.height - axes.bottom
     parts = axes.frame("share of unseen comparisons that are wrong", y_ticks=())
-    if best := Best.known(error):
+    if best := error.informative_ceiling:
         parts.append(box(axes.at_x(0), axes.top - 6, axes.at_x(best.error), floor, "beyond"))
     parts += [
         line(axes.at_x(chance), 20, axes.at_x(chance), floor, "reference"),
@@ -186,7 +179,7 @@ def error_chart(error: Mapping[str, Any]) -> Markup:
         f"{name} {decimals(value)} ({format_interval(low, high) or 'no interval'})"
         for name, value, low, high, _ in rows
     )
-    unknown = "" if error.get("ceiling") is not None else f"; {BEST_POSSIBLE} not known"
+    unknown = "" if error.ceiling is not None else f"; {BEST_POSSIBLE} not known"
     return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {decimals(chance)}{unknown}")
 
 
@@ -206,9 +199,9 @@ def _upright_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
     return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
 
 
-def margins_chart(margins: Mapping[str, Any]) -> Markup:
+def margins_chart(margins: MarginRecord) -> Markup:
     """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent colour."""
-    edges, counts = margins["edges"], margins["counts"]
+    edges, counts = margins.edges, margins.counts
     most = max([*counts, 1])
     axes = Axes(x=(edges[0], edges[-1]), y=(0.0, 1.06 * most), left=66)
     parts = axes.frame("margin", "comparisons")
@@ -224,11 +217,11 @@ def margins_chart(margins: Mapping[str, Any]) -> Markup:
     )
 
 
-def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any] | None) -> Markup:
+def learning_chart(curve: Sequence[CurveStep], error: ErrorRecord | None) -> Markup:
     """Draw the held-out error against the number of comparisons learned from."""
-    sizes, errors = [max(step["n_comparisons"], 1) for step in curve], [step["error"] for step in curve]
-    lows = [step["low"] if step.get("low") is not None else step["error"] for step in curve]
-    highs = [step["high"] if step.get("high") is not None else step["error"] for step in curve]
+    sizes, errors = [max(step.n_comparisons, 1) for step in curve], [step.error for step in curve]
+    lows = [step.low if step.low is not None else step.error for step in curve]
+    highs = [step.high if step.high is not None else step.error for step in curve]
     scale = CurveScale.of(sizes, highs)
     # Its x axis is of logarithms.
     axes = Axes(x=(math.log10(scale.x[0]), math.log10(scale.x[1])), y=scale.y)
@@ -240,8 +233,8 @@ def learning_chart(curve: Sequence[Mapping[str, float]], error: Mapping[str, Any
     band = [(x, axes.at_y(high)) for x, high in zip(at_x, highs, strict=True)]
     band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
     parts.append(path(band, "accent band", closed=True))
-    best = Best.known(error or {})
-    references = {GUESSING: (error or {}).get("chance") or CHANCE, BEST_POSSIBLE: best and best.error}
+    best = None if error is None else error.informative_ceiling
+    references = {GUESSING: CHANCE if error is None else error.chance, BEST_POSSIBLE: best and best.error}
     for name, height in references.items():
         if height is not None:
             y = axes.at_y(height)
@@ -277,13 +270,13 @@ def scree_chart(scree: Sequence[float]) -> Markup:
     )
 
 
-def dimension_chart(choice: Mapping[str, Any]) -> Markup:
+def dimension_chart(choice: DimensionRecord) -> Markup:
     """Draw the error of each number of dimensions, and a ring around the chosen one.
 
     Whiskers are one standard error.
     """
-    candidates, errors = choice["candidates"], choice["errors"]
-    deviations = [value or 0.0 for value in choice.get("standard_errors") or [0.0] * len(errors)]
+    candidates, errors = choice.candidates, choice.errors
+    deviations = [value or 0.0 for value in choice.standard_errors or (0.0,) * len(errors)]
     lows = [max(value - deviation, 0.0) for value, deviation in zip(errors, deviations, strict=True)]
     highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
     room = 0.12 * (max(highs) - min(lows)) + 1e-6
@@ -294,8 +287,8 @@ def dimension_chart(choice: Mapping[str, Any]) -> Markup:
     for (x, y), low, high in zip(places, lows, highs, strict=True):
         parts += _upright_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
         parts.append(dot(x, y, "second"))
-    if choice.get("chosen") in candidates:
-        x, y = places[list(candidates).index(choice["chosen"])]
+    if choice.chosen in candidates:
+        x, y = places[list(candidates).index(choice.chosen)]
         parts.append(dot(x, y, "ring", 10))
     return axes.drawing(
         parts,
@@ -303,7 +296,7 @@ def dimension_chart(choice: Mapping[str, Any]) -> Markup:
         + "; ".join(
             f"{pluralize(size, 'dimension')} {decimals(value)}" for size, value in zip(candidates, errors, strict=True)
         )
-        + f"; chosen: {choice.get('chosen') or 'none'}",
+        + f"; chosen: {choice.chosen or 'none'}",
     )
 
 

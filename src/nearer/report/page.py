@@ -24,10 +24,10 @@ from nearer._common.files import write_text
 from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
-from nearer.report.sections import N_NEIGHBORS, Content, Results, Section, citing, methods, settings
-from nearer.report.verdict import assumes_dimensions, n_fitted, verdict
+from nearer.report.sections import N_NEIGHBORS, Content, Section, citing, methods, settings
+from nearer.report.verdict import assumes_dimensions, verdict
 from nearer.study.figures import find_pictures
-from nearer.study.schema import checked
+from nearer.study.results import StudyResults
 
 # In the order in which they use each other.
 SCRIPTS = (
@@ -47,14 +47,14 @@ SCRIPTS = (
 
 
 def write_report(
-    results: dict[str, Any], path: str | PathLike[str], *, thumbnails: str | PathLike[str] | None = None
+    results: StudyResults, path: str | PathLike[str], *, thumbnails: str | PathLike[str] | None = None
 ) -> Path:
     """Write the report of a map as one HTML file.
 
     Parameters
     ----------
-    results : dict
-        What ``nearer fit`` leaves in ``results.json``.
+    results : StudyResults
+        As `nearer.study.run_study` returns them, or `nearer.study.read_results` reads them.
     path : path
         Of the HTML file; folders are made, and a file of that name is written over.
     thumbnails : path, optional
@@ -68,37 +68,33 @@ def write_report(
     Examples
     --------
     >>> import tempfile
-    >>> from nearer.study.schema import KEYS
-    >>> results = dict.fromkeys(KEYS) | {
-    ...     "format": 2, "title": "three things", "objects": ["a", "b", "c"],
-    ...     "embedding": [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "level": 0.95,
-    ... }
+    >>> from nearer.study import StudyResults
+    >>> results = StudyResults(title="three things", objects=("a", "b", "c"), embedding=np.eye(3, 2))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = write_report(results, f"{folder}/three.html").read_text(encoding="utf-8")
     >>> "<h1>three things</h1>" in page
     True
     """
-    known = checked(results)
-    pictures = {} if thumbnails is None else read_thumbnails(thumbnails, known["objects"])
-    page = assemble(known, pictures)
+    pictures = {} if thumbnails is None else read_thumbnails(thumbnails, results.objects)
+    page = assemble(results, pictures)
     place = Path(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     write_text(place, page)
     return place
 
 
-def assemble(results: Results, pictures: Mapping[int, str]) -> str:
-    """Return the page, from results that were checked."""
+def assemble(results: StudyResults, pictures: Mapping[int, str]) -> str:
+    """Return the page."""
     style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     page = render(
         "page.html",
         policy=Markup(_policy(style, script)),
-        title=results["title"] or "Map",
+        title=results.title or "Map",
         kicker=_kicker(results),
         verdict=verdict(results),
         sections=all_sections(results),
-        maker=f"nearer {(results['versions'] or {}).get('nearer', '')}".strip(),
+        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
         style=Markup(style),
         data=json_block(payload(results, pictures)),
         script=Markup(script),
@@ -106,7 +102,7 @@ def assemble(results: Results, pictures: Mapping[int, str]) -> str:
     return f"{page}\n"  # jinja2 takes the last line end off
 
 
-def all_sections(results: Results) -> list[Section]:
+def all_sections(results: StudyResults) -> list[Section]:
     """Return the sections in the order of the page, without those of which nothing is known."""
     found = (
         ("notes", "Notes on this run", "notes.html", _sections.notes),
@@ -129,15 +125,15 @@ def all_sections(results: Results) -> list[Section]:
     ]
 
 
-def _map(results: Results) -> Content:
+def _map(results: StudyResults) -> Content:
     region = (
-        f" The ellipse of an object holds its position with {format_level(results['level'] or 0.95)} confidence"
+        f" The ellipse of an object holds its position with {format_level(results.level)} confidence"
         f"{', provided that the dimensions of the map are enough' if assumes_dimensions(results) else ''}."
-        if results["covariances"] is not None
+        if results.covariances is not None
         else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
     )
     region += _about_placed(results)
-    dimensions, scree = len(results["embedding"][0]), results["scree"] or []
+    dimensions, scree = results.n_components, results.scree or ()
     if dimensions > 2:
         share = f", and the first two hold {percent(sum(scree[:2]) / sum(scree))} of its variance" if sum(scree) else ""
         region += f" The map has {dimensions} dimensions, of which two or three are shown at a time{share}."
@@ -148,20 +144,20 @@ def _map(results: Results) -> Content:
     return {"region": region, "gestures": gestures, "arrows": arrows}
 
 
-def _why_no_ellipses(results: Results) -> str:
+def _why_no_ellipses(results: StudyResults) -> str:
     return _sections.left_out(results, "places", "To have it measured, leave out --quick (or --resamples 0).")
 
 
-def _about_placed(results: Results) -> str:
+def _about_placed(results: StudyResults) -> str:
     """Say which objects were placed on the map, and what their ellipses leave out."""
-    found = results["placed"]
+    found = results.placed
     if found is None:
         return ""
-    words = f" Rings are the {pluralize(len(found['objects']), 'object')} placed on the map after it was fitted"
-    if results["covariances"] is None:
+    words = f" Rings are the {pluralize(len(found.objects), 'object')} placed on the map after it was fitted"
+    if results.covariances is None:
         return f"{words}."
     words += "; their ellipses are outlined, and were not calibrated."
-    unsure = found.get("n_unsure")
+    unsure = found.n_unsure
     if unsure:
         words += (
             f" {pluralize(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
@@ -169,18 +165,18 @@ def _about_placed(results: Results) -> str:
     return words
 
 
-def _kicker(results: Results) -> str:
+def _kicker(results: StudyResults) -> str:
     """Return the line above the heading: what was compared, and how often."""
-    source, later = results["source"] or {}, results["placed"]
-    parts = [pluralize(n_fitted(results), "object")]
-    if source.get("n_answers") is not None:
-        kind = f" ({source['kind']})" if source.get("kind") else ""
-        parts.append(pluralize(source["n_answers"], "answer") + kind)
+    source, later = results.source, results.placed
+    parts = [pluralize(results.n_fitted, "object")]
+    if source.n_answers is not None:
+        kind = f" ({source.kind})" if source.kind else ""
+        parts.append(pluralize(source.n_answers, "answer") + kind)
     if later is not None:
-        by = f" by {pluralize(later['n_answers'], 'answer')}" if later.get("n_answers") is not None else ""
-        parts.append(f"{pluralize(len(later['objects']), 'object')} placed{by}")
-    if results["date"]:
-        parts.append(str(results["date"])[:10])
+        by = f" by {pluralize(later.n_answers, 'answer')}" if later.n_answers is not None else ""
+        parts.append(f"{pluralize(len(later.objects), 'object')} placed{by}")
+    if results.date:
+        parts.append(str(results.date)[:10])
     return " · ".join(parts)
 
 
@@ -207,10 +203,6 @@ def asset(name: str) -> str:
     return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
-# The script tells what is not known by null alone.
-_OF_PEOPLE = ("name", "n_answers", "error", "low", "high", "median_seconds", "flags")
-
-
 def nearest_neighbours(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the k nearest objects of each object, nearest first, and their distances.
 
@@ -234,28 +226,26 @@ def nearest_neighbours(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDA
     return index[~own].reshape(n, k).astype(np.int64), distance[~own].reshape(n, k)
 
 
-def payload(results: Mapping[str, Any], thumbnails: Mapping[int, str]) -> dict[str, Any]:
+def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, Any]:
     """Return what the page's script reads: the map, its neighbours and the annotators, in few digits."""
-    embedding = np.array(results["embedding"], dtype=np.float64)
-    index, distance = nearest_neighbours(embedding)
-    covariances = results["covariances"]
-    if covariances is not None:
+    index, distance = nearest_neighbours(results.embedding)
+    covariances: list[Any] | None = None
+    if results.covariances is not None:
         # A covariance is symmetric: its upper triangle, row by row, is all of it.
-        upper = np.triu_indices(embedding.shape[1])
-        covariances = _rounded(np.array(covariances, dtype=np.float64)[:, upper[0], upper[1]], 4)
+        upper = np.triu_indices(results.n_components)
+        covariances = _rounded(results.covariances[:, upper[0], upper[1]], 4)
     return {
-        "objects": results["objects"],
-        "attributes": results["attributes"] or {},
-        "embedding": _rounded(embedding, 6),
+        "objects": results.objects,
+        "attributes": results.attributes,
+        "embedding": _rounded(results.embedding, 6),
         "covariances": covariances,
-        "level": results["level"] or 0.95,
-        "scales": results["scales"],
+        "level": results.level,
+        "scales": results.scales,
         "neighbours": index.tolist(),
         "distances": _rounded(distance, 4),
-        "annotators": results["annotators"]
-        and [{field: person.get(field) for field in _OF_PEOPLE} for person in results["annotators"]],
-        "chance": (results["error"] or {}).get("chance"),
-        "fitted": n_fitted(results),
+        "annotators": results.annotators and [person.to_dict() for person in results.annotators],
+        "chance": None if results.error is None else results.error.chance,
+        "fitted": results.n_fitted,
         "thumbnails": {str(place): uri for place, uri in thumbnails.items()},
     }
 
@@ -275,7 +265,7 @@ TYPES = {
     ".gif": "image/gif",
     ".svg": "image/svg+xml",
 }
-LARGEST_TOTAL = 20 * 10**6
+MAX_PICTURE_BYTES = 20 * 10**6
 
 
 def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, str]:
@@ -293,10 +283,10 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
     """
     found = find_pictures(folder, objects)
     total = sum(file.stat().st_size for file in set(found.values()))
-    if total > LARGEST_TOTAL:
+    if total > MAX_PICTURE_BYTES:
         raise ValueError(
             f"the {len(found)} pictures in {Path(folder)} take {total / 1e6:.1f} MB, and a report holds at most "
-            f"{LARGEST_TOTAL / 1e6:.0f} MB; make them smaller (200 pixels wide is plenty)"
+            f"{MAX_PICTURE_BYTES / 1e6:.0f} MB; make them smaller (200 pixels wide is plenty)"
         )
     return {number: _data_uri(file) for number, file in found.items()}
 

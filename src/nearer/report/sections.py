@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
-from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
+from nearer.evaluation.ceiling import OTHER_PREDICTORS, about_ceiling
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
 from nearer.plotting.curve_scale import BEST_POSSIBLE
@@ -22,15 +22,14 @@ from nearer.report.verdict import (
     assumes_dimensions,
     basis,
     grade_predictions,
-    map_error,
     method_name,
-    n_fitted,
     setting_name,
     setting_value,
     share_of_way,
 )
+from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MethodRecord
+from nearer.study.results import StudyResults
 
-Results: TypeAlias = Mapping[str, Any]
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
 N_NEIGHBORS = 5
@@ -59,33 +58,33 @@ def sentences(*said: str) -> str:
     return " ".join(filter(None, said))
 
 
-def notes(results: Results) -> Content | None:
+def notes(results: StudyResults) -> Content | None:
     """List what the run says of itself: what it left out, and what it did to the answers."""
-    return {"notes": results["notes"]} if results["notes"] else None
+    return {"notes": results.notes} if results.notes else None
 
 
-def left_out(results: Results, part: str, advice: str = "") -> str:
+def left_out(results: StudyResults, part: str, advice: str = "") -> str:
     """Return where to read why a part of the study is missing: in the notes if they tell, and else in the advice."""
-    told = results["interrupted"] or part in (results["missing"] or [])
+    told = results.interrupted or part in results.missing
     return "The notes on this run say why." if told else advice
 
 
-def trust(results: Results) -> Content:
+def trust(results: StudyResults) -> Content:
     """Show the held-out error against the ceiling and chance."""
-    error, measured = results["error"], map_error(results)
-    if not error or measured is None:
+    error, measured = results.error, results.map_error
+    if error is None or measured is None:
         unknown = "The error on held-out answers was not measured in this run."
         paragraphs = [sentences(unknown, left_out(results, "error")), sentences(*_about_distances(results))]
         return {"figure": None, "paragraphs": paragraphs}
     value, low, high = measured
-    level = format_level(results["level"] or 0.95)
-    unit = f", {error['unit']} kept whole" if error.get("unit") else ""
-    folds = f" Measured by {error['n_folds']}-fold cross-validation{unit}." if error.get("n_folds") else ""
+    level = format_level(results.level)
+    unit = f", {error.unit} kept whole" if error.unit else ""
+    folds = f" Measured by {error.n_folds}-fold cross-validation{unit}." if error.n_folds else ""
     within = f" ({level} interval {format_interval(low, high)})" if format_interval(low, high) else ""
     said = sentences(
         f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
-        f"Guessing has an error of {decimals(error.get('chance') or 0.5)}.",
+        f"Guessing has an error of {decimals(error.chance)}.",
         _about_ceiling(value, results),
     )
     return {
@@ -94,32 +93,28 @@ def trust(results: Results) -> Content:
     }
 
 
-def _about_distances(results: Results) -> list[str]:
+def _about_distances(results: StudyResults) -> list[str]:
     """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
-    found, size = results["reproducibility"], results["ellipse_size"]
+    found, size = results.reproducibility, results.ellipse_size
     if found:
-        splits = f" in {pluralize(found['n_splits'], 'split')}" if found.get("n_splits") else ""
-        within = (
-            f" ({found['low']:.2f} to {found['high']:.2f}{splits})"
-            if None not in (found.get("low"), found.get("high"))
-            else ""
-        )
+        splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
+        within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
         words = [
-            f"Its distances {reproduced(found['reliability'])}: maps of two halves of the answers, stepped up to all "
-            f"answers by the formula of Spearman and Brown, have a reliability of {found['reliability']:.2f}{within}.",
+            f"Its distances {reproduced(found.reliability)}: maps of two halves of the answers, stepped up to all "
+            f"answers by the formula of Spearman and Brown, have a reliability of {found.reliability:.2f}{within}.",
             f"From {DISTANCES_GOOD:g} on distances can be trusted; below {DISTANCES_FAIR:g} not even what is near and "
             "what is far.",
         ]
-        if found.get("validity", 1.0) < 1:
+        if found.validity is not None and found.validity < 1:
             words.append(
                 "The answers call for more dimensions than are shown: distances in these explain "
-                f"{percent(found['validity'])} of the variance of distances in all, which the reliability accounts for."
+                f"{percent(found.validity)} of the variance of distances in all, which the reliability accounts for."
             )
     else:
         why = left_out(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]
     # Of a map whose distances are not reproducible, small ellipses would promise too much.
-    if size is not None and not (found and found["reliability"] < DISTANCES_FAIR):
+    if size is not None and not (found and found.reliability < DISTANCES_FAIR):
         words.append(
             f"The place of a typical object is known to within {percent(size)} of the typical distance between two "
             "objects (95% ellipses)."
@@ -127,52 +122,50 @@ def _about_distances(results: Results) -> list[str]:
     return words
 
 
-def _about_whole(error: Mapping[str, Any]) -> str:
-    if error.get("map") is None or error.get("held_out") is None:
-        return ""
-    if not _charts.predicts_otherwise(error):
+def _about_whole(error: ErrorRecord) -> str:
+    if not error.has_other_predictor:
         return ""
     return (
         f"The method can predict with more than positions on a map, and then has an error of "
-        f"{decimals(error['held_out'])}."
+        f"{decimals(error.held_out)}."
     )
 
 
-def _about_ceiling(value: float, results: Results) -> str:
-    best, chance = Best.read(results["error"]), results["error"].get("chance") or 0.5
+def _about_ceiling(value: float, results: StudyResults) -> str:
+    best = None if results.error is None else results.error.best
     if best is None:
         return f"The {BEST_POSSIBLE} is not known. " + left_out(
             results,
             "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
-    ceiling = about_ceiling(best, results["level"] or 0.95)
+    ceiling = about_ceiling(best, results.level)
     said = f"The {BEST_POSSIBLE}: {ceiling}, as answers to the same question disagree. {OTHER_PREDICTORS}"
     if best.vague:
         return f"{said} That is too wide to measure this map by."
     if grade_predictions(results) == "unknown":
         return said
-    share = share_of_way(value, best.error, chance)
+    share = share_of_way(value, best.error, results.chance)
     return f"{said} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
 
 
-def findings(results: Results) -> Content:
+def findings(results: StudyResults) -> Content:
     """List what the doctor found, the worst first."""
-    found = results["findings"]
+    found = results.findings
     if found is None:
         unknown = "The answers were not looked at in this run; ask for it with: nearer check FILE."
         return {"paragraphs": [sentences(unknown, left_out(results, "findings"))], "findings": []}
     nothing = [] if found else ["The doctor found nothing to say about the answers."]
-    ranked = sorted(found, key=lambda finding: SEVERITIES.index(finding["severity"]))
-    return {"paragraphs": nothing, "findings": [{"examples": [], **finding} for finding in ranked]}
+    ranked = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    return {"paragraphs": nothing, "findings": ranked}
 
 
-def margins(results: Results) -> Content | None:
+def margins(results: StudyResults) -> Content | None:
     """Show how clearly the map satisfies the comparisons."""
-    found = results["margins"]
+    found = results.margins
     if not found:
         return None
-    negative = found.get("share_negative")
+    negative = found.share_negative
     caption = (
         "Margins of the comparisons the map was fitted to; below zero the map is wrong. "
         "The outermost bars also hold what lies beyond them."
@@ -185,36 +178,36 @@ def margins(results: Results) -> Content | None:
     return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [said]}
 
 
-def learning(results: Results) -> Content:
+def learning(results: StudyResults) -> Content:
     """Show whether more answers would help."""
-    curve = results["learning_curve"]
+    curve = results.learning_curve
     if not curve:
         unknown = "Whether more answers would help was not measured in this run."
         why = left_out(results, "curve", "To have it measured, leave out --quick.")
         return {"figure": None, "paragraphs": [sentences(unknown, why)]}
     caption = "Held-out error against the number of comparisons learned from, on a logarithmic axis."
     if _has_band(curve):
-        caption += f" The band is the {format_level(results['level'] or 0.95)} interval."
-    drawing = _charts.learning_chart(curve, results["error"])
+        caption += f" The band is the {format_level(results.level)} interval."
+    drawing = _charts.learning_chart(curve, results.error)
     return {"figure": Figure(drawing, caption), "paragraphs": [sentences(*_about_curve(results))]}
 
 
-def _has_band(curve: Sequence[Mapping[str, Any]]) -> bool:
-    return any(step.get("low") is not None and step.get("high") is not None for step in curve)
+def _has_band(curve: Sequence[CurveStep]) -> bool:
+    return any(step.low is not None and step.high is not None for step in curve)
 
 
-def _about_curve(results: Results) -> list[str]:
+def _about_curve(results: StudyResults) -> list[str]:
     """Say whether more answers would help predictions, as the doctor says it, and whether distances need them."""
-    words = [results["trend"]["sentence"]] if results["trend"] else []
-    reliability = (results["reproducibility"] or {}).get("reliability")
+    words = [results.trend.sentence] if results.trend else []
+    reliability = results.reliability
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")
     return words
 
 
-def dimensions(results: Results) -> Content | None:
+def dimensions(results: StudyResults) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
-    scree, choice = results["scree"], results["dimension"]
+    scree, choice = results.scree, results.dimension
     if not scree and not choice:
         return None
     figures, said = [], []
@@ -231,39 +224,31 @@ def dimensions(results: Results) -> Content | None:
     elif no_dimension(results):
         said.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
     elif evidence := evidence_of(results):
-        said += _about_evidence(evidence, determined(results), len(results["embedding"][0]))
+        said += _about_evidence(evidence, determined(results), results.n_components)
     else:
         said.append("The number of dimensions was not chosen by cross-validation in this run.")
     return {"figures": figures, "paragraphs": [sentences(*said)]}
 
 
-def evidence_of(results: Results) -> Sequence[float]:
+def evidence_of(results: StudyResults) -> Sequence[float]:
     """Return the posterior probability of 1, 2, ... dimensions, where one could be determined."""
-    found: Sequence[float] = _chosen(results).get("dimension_evidence") or ()
-    return () if _only_guesses(results) else found
+    return () if _only_guesses(results) else results.settings.dimension_evidence
 
 
-def determined(results: Results) -> int:
+def determined(results: StudyResults) -> int:
     """Return the dimension that the posterior determined: it may be less than the most probable one."""
-    evidence: Sequence[float] = _chosen(results)["dimension_evidence"]
-    return int(_chosen(results).get("dimension") or _most_probable(evidence))
+    return results.settings.dimension or _most_probable(results.settings.dimension_evidence)
 
 
-def no_dimension(results: Results) -> bool:
+def no_dimension(results: StudyResults) -> bool:
     """Whether the data were to choose the number of dimensions, and could not."""
-    given = ((results["settings"] or {}).get("run") or {}).get("n_components")
-    return given is None and "dimension" in _chosen(results) and _only_guesses(results)
+    settings = results.settings
+    return settings.run.get("n_components") is None and "dimension" in settings.chosen and _only_guesses(results)
 
 
-def _chosen(results: Results) -> Mapping[str, Any]:
-    """Return what a method found out by itself."""
-    return (results["settings"] or {}).get("chosen") or {}
-
-
-def _only_guesses(results: Results) -> bool:
+def _only_guesses(results: StudyResults) -> bool:
     """Whether answers are predicted no better than by guessing, by the posterior's test or by the learning curve."""
-    findings = results["findings"] or []
-    return _chosen(results).get("dimension", 1) is None or any(each.get("code") == "no-signal" for each in findings)
+    return results.settings.chosen.get("dimension", 1) is None or bool(results.findings_of("no-signal"))
 
 
 def _most_probable(evidence: Sequence[float]) -> int:
@@ -289,13 +274,13 @@ def _about_evidence(evidence: Sequence[float], dimension: int, shown: int) -> li
     return words
 
 
-def _about_whiskers(choice: Mapping[str, Any]) -> str:
-    whiskers = any(choice.get("standard_errors") or [])
+def _about_whiskers(choice: DimensionRecord) -> str:
+    whiskers = any(choice.standard_errors or [])
     return "Error of maps with more and fewer dimensions." + (" Whiskers are one standard error." if whiskers else "")
 
 
-def _about_choice(choice: Mapping[str, Any]) -> list[str]:
-    chosen, rule = choice["chosen"], choice.get("rule")
+def _about_choice(choice: DimensionRecord) -> list[str]:
+    chosen, rule = choice.chosen, choice.rule
     if chosen is None:
         return [f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show."]
     by = f" by the rule of {rule}" if rule else ""
@@ -307,14 +292,14 @@ def _about_choice(choice: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def annotators(results: Results) -> Content:
+def annotators(results: StudyResults) -> Content:
     """Leave room for the table of annotators, which the page's script fills."""
-    found = results["annotators"]
+    found = results.annotators
     return {"paragraphs": [_about_people(results) if found else _no_people(results)], "table": bool(found)}
 
 
-def _no_people(results: Results) -> str:
-    people = (results["summary"] or {}).get("n_annotators")
+def _no_people(results: StudyResults) -> str:
+    people = results.counts.n_annotators
     if people == 1:
         return "All answers are of one person, and there are no others to judge them by."
     if people:
@@ -326,28 +311,27 @@ def _no_people(results: Results) -> str:
     )
 
 
-def _about_people(results: Results) -> str:
-    found, looked_at = results["annotators"], results["findings"] is not None
-    flagged = sum(bool(person.get("flags")) for person in found)
+def _about_people(results: StudyResults) -> str:
+    found, looked_at, flagged = results.annotators or (), results.findings is not None, results.n_flagged
     if flagged:
         flags = f"{pluralize(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
     else:
         unknown = "Whether somebody answers at chance was not looked at in this run."
         flags = "Nobody is flagged." if looked_at else unknown
-    untold = [each["title"] + "." for each in results["findings"] or [] if each.get("code") == "maybe-at-chance"]
+    uncertain = [each.title + "." for each in results.findings_of("maybe-at-chance")]
     return sentences(
         f"The error of {'one person' if len(found) == 1 else f'each of {intcomma(len(found))} people'} against a map "
-        f"fitted without them, with {format_level(results['level'] or 0.95)} intervals; the dashed line is guessing, "
-        f"an error of {decimals((results['error'] or {}).get('chance') or 0.5)}.",
+        f"fitted without them, with {format_level(results.level)} intervals; the dashed line is guessing, "
+        f"an error of {decimals(results.chance)}.",
         flags,
-        *untold,
+        *uncertain,
     )
 
 
-def neighbours(results: Results) -> Content:
+def neighbours(results: StudyResults) -> Content:
     """Leave room for the table of neighbours, which the page's script fills."""
-    many = min(N_NEIGHBORS, len(results["objects"]) - 1)
-    space = pluralize(len(results["embedding"][0]), "dimension")
+    many = min(N_NEIGHBORS, len(results.objects) - 1)
+    space = pluralize(results.n_components, "dimension")
     if many == 0:
         words = "There is only one object, which has no neighbours."
     elif many == 1:
@@ -357,12 +341,12 @@ def neighbours(results: Results) -> Content:
     return {"paragraphs": [words], "table": True}
 
 
-def methods(results: Results) -> Content | None:
+def methods(results: StudyResults) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it.
 
     There is none without a method.
     """
-    if not (results["settings"] or {}).get("method"):
+    if not results.settings.method:
         return None
     made = (
         _data(results),
@@ -378,186 +362,185 @@ def methods(results: Results) -> Content | None:
     return {"paragraphs": [advice], "id": "methods", "lines": sentences(*made, *judged).split("\n")}
 
 
-def _data(results: Results) -> str:
-    source, summary = results["source"] or {}, results["summary"] or {}
-    kind = f" ({source['kind']})" if source.get("kind") else ""
-    n_undecided, n_bad = source.get("n_undecided"), source.get("n_bad")
+def _data(results: StudyResults) -> str:
+    source, summary = results.source, results.counts
+    kind = f" ({source.kind})" if source.kind else ""
+    n_undecided, n_bad = source.n_undecided, source.n_bad
     left = [pluralize(n_undecided, "undecided answer")] if n_undecided else []
     left += [f"{pluralize(n_bad, 'row')} that could not be read"] if n_bad else []
-    left += [f"{pluralize(out['n_rows'], 'row')} where {out['where']}" for out in source.get("left_out") or []]
+    left += [f"{pluralize(out.n_rows, 'row')} where {out.where}" for out in source.left_out]
     listing = " and ".join(filter(None, [", ".join(left[:-1]), *left[-1:]]))
     without = f", without {listing}" if left else ""
-    answers, comparisons = source.get("n_answers"), summary.get("n_comparisons")
+    answers, comparisons = source.n_answers, summary.n_comparisons
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
     was = "was" if answers == 1 else "were"
     return f"The {basis(results)}{kind} {was} read as {pluralize(comparisons, 'comparison')} of distances{without}."
 
 
-def _lots(results: Results) -> str:
+def _lots(results: StudyResults) -> str:
     """Say that answers came one lot after the other."""
-    lots = (results["source"] or {}).get("lots") or []
+    lots = results.source.lots or ()
     if len(lots) < 2:
         return ""
-    numbers = [str(lot["n_answers"]) for lot in lots if lot.get("n_answers") is not None]
+    numbers = [str(lot.n_answers) for lot in lots if lot.n_answers is not None]
     sizes = f" of {', '.join(numbers[:-1])} and {numbers[-1]} answers" if len(numbers) == len(lots) else ""
     return f"The answers came in {len(lots)} lots{sizes}; the map was fitted anew to all of them."
 
 
-def _catches(results: Results) -> str:
+def _catches(results: StudyResults) -> str:
     """Say how people did on catch questions."""
-    found = (results["source"] or {}).get("catches")
-    if not found or not sum(found["n_asked"]):
+    found = results.source.catches
+    if not found or not sum(found.n_asked):
         return ""
-    right, asked = sum(found["n_right"]), sum(found["n_asked"])
+    right, asked = sum(found.n_right), sum(found.n_asked)
     share = percent(right / asked)
-    judged = ", the answer of most people taken for the right one," if found.get("by") == "majority" else ""
+    judged = ", the answer of most people taken for the right one," if found.by == "majority" else ""
     return (
         f"{right} of {pluralize(asked, 'answer')} to catch questions{judged} {'was' if asked == 1 else 'were'} right "
         f"({share}); catch questions were not part of the map."
     )
 
 
-def _at_chance(results: Results) -> str:
+def _at_chance(results: StudyResults) -> str:
     """Say how many people are flagged, in the words of the finding, and that the map was fitted to all answers."""
-    titles = [each["title"] for each in results["findings"] or [] if each.get("code") == "at-chance"]
+    titles = [each.title for each in results.findings_of("at-chance")]
     return "".join(f"{title}, judged by maps of the others; no answers were left out for it." for title in titles)
 
 
-def _map(results: Results) -> str:
-    settings, version = results["settings"], (results["versions"] or {}).get("nearer")
+def _map(results: StudyResults) -> str:
+    settings, version = results.settings, results.versions.get("nearer")
     program = f"nearer {version}" if version else "nearer"
-    seed = "" if results["seed"] is None else f" (seed {results['seed']})"
-    chosen = (settings.get("chosen") or {}).get("method")
-    how = method_name(chosen or {"name": settings["method"]})
+    seed = "" if results.seed is None else f" (seed {results.seed})"
+    chosen = settings.chosen_method
+    how = method_name(chosen or MethodRecord(settings.method or ""))
     how += ", which predicted held-out answers best among several methods" if chosen else ""
-    return f"A map of {pluralize(len(results['embedding'][0]), 'dimension')} was fitted with {program}{seed} by {how}."
+    return f"A map of {pluralize(len(results.embedding[0]), 'dimension')} was fitted with {program}{seed} by {how}."
 
 
-def _weighed(results: Results) -> str:
-    settings = results["settings"]
-    asked = (settings.get("run") or {}).get("weigh_annotators") and settings.get("weighed") is not False
+def _weighed(results: StudyResults) -> str:
+    settings = results.settings
+    asked = settings.run.get("weigh_annotators") and settings.weighed
     return "People whose answers disagreed with everybody else's counted less." if asked else ""
 
 
-def _dimension(results: Results) -> str:
-    found = results["dimension"]
+def _dimension(results: StudyResults) -> str:
+    found = results.dimension
     if evidence := evidence_of(results):
         return f"The posterior called for {called_for(evidence, determined(results))}."
-    if no_dimension(results) or (found and found["chosen"] is None):
+    if no_dimension(results) or (found and found.chosen is None):
         return f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}."
-    if not found or found.get("rule") != "one standard error":
+    if not found or found.rule != "one standard error":
         return ""
-    *others, last = sorted(found["candidates"])
+    *others, last = sorted(found.candidates)
     tried = f"{', '.join(map(str, others))} and {last}" if others else str(last)
-    by = f" by {method_name(found['method'])}" if found.get("method") else ""
+    by = f" by {method_name(found.method)}" if found.method else ""
     return (
-        f"Of {tried} dimensions, {found['chosen']} is the smallest number in which the held-out error of maps{by} "
+        f"Of {tried} dimensions, {found.chosen} is the smallest number in which the held-out error of maps{by} "
         "lies within one standard error of the least."
     )
 
 
-def _error(results: Results) -> str:
-    measured, error = map_error(results), results["error"]
-    if measured is None:
+def _error(results: StudyResults) -> str:
+    measured, error = results.map_error, results.error
+    if error is None or measured is None:
         return ""
     value, low, high = measured
-    whole = f" that kept {error['unit']} whole" if error.get("unit") else ""
-    folds = f"In {error['n_folds']}-fold cross-validation{whole} such maps" if error.get("n_folds") else "The map"
-    beside = [f"guessing: {decimals(error.get('chance') or 0.5)}"]
+    whole = f" that kept {error.unit} whole" if error.unit else ""
+    folds = f"In {error.n_folds}-fold cross-validation{whole} such maps" if error.n_folds else "The map"
+    beside = [f"guessing: {decimals(error.chance)}"]
     if format_interval(low, high):
         beside.insert(0, f"{_level(results)} interval {format_interval(low, high)}")
-    if error.get("ceiling") is not None:
-        around, best = format_interval(error.get("ceiling_low"), error.get("ceiling_high")), Best.read(error)
+    if error.ceiling is not None:
+        around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
         within = f", {_level(results)} interval {around}" if around else ""
         beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.shown(decimals) if best else ''}{within}")
     return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(beside)})."
 
 
-def _distances(results: Results) -> str:
-    found = results["reproducibility"]
+def _distances(results: StudyResults) -> str:
+    found = results.reproducibility
     if not found:
         return ""
-    kept = f" of whole {found['unit']}" if found.get("unit") else ""
-    splits = f" (mean of {pluralize(found['n_splits'], 'random split')})" if found.get("n_splits") else ""
+    kept = f" of whole {found.unit}" if found.unit else ""
+    splits = f" (mean of {pluralize(found.n_splits, 'random split')})" if found.n_splits else ""
     return (
         f"Spearman correlations of the distances on maps of two halves{kept}{splits}, stepped up to all answers by the "
-        f"Spearman-Brown formula, gave a reliability of {found['reliability']:.2f}."
+        f"Spearman-Brown formula, gave a reliability of {found.reliability:.2f}."
     )
 
 
-def _placed(results: Results) -> str:
-    found = results["placed"]
+def _placed(results: StudyResults) -> str:
+    found = results.placed
     if found is None:
         return ""
-    number, by = len(found["objects"]), found.get("n_answers")
+    number, by = len(found.objects), found.n_answers
     answers = f" by {pluralize(by, 'further answer')}" if by is not None else ""
     were = f"{pluralize(number, 'further object')} {'was' if number == 1 else 'were'}"
     return f"{were} placed on that map{answers}, which left the others where they were; no figure above takes them in."
 
 
-def _regions(results: Results) -> str:
-    found = results["regions"]
-    if results["covariances"] is None or not found:
+def _regions(results: StudyResults) -> str:
+    found = results.regions
+    if results.covariances is None or not found:
         return ""
-    drawn, unit = found.get("n_resamples"), found.get("unit")
+    drawn, unit = found.n_resamples, found.unit
     resampled = f", from {pluralize(drawn, 'bootstrap resample')} of {unit}" if drawn and unit else ""
-    if (found.get("n_dimensions") or 0) > len(results["embedding"][0]):
-        resampled = f", projected from draws in up to {pluralize(found['n_dimensions'], 'dimension')}"
+    if found.n_dimensions is not None and found.n_dimensions > results.n_components:
+        resampled = f", projected from draws in up to {pluralize(found.n_dimensions, 'dimension')}"
     assumed = "; they assume that the dimensions of the map are enough" if assumes_dimensions(results) else ""
-    return f"Ellipses are {_level(results)} {found['kind']} regions of the positions{resampled}{assumed}."
+    return f"Ellipses are {_level(results)} {found.kind} regions of the positions{resampled}{assumed}."
 
 
-def _level(results: Results) -> str:
-    return format_level(results["level"] or 0.95)
+def _level(results: StudyResults) -> str:
+    return format_level(results.level)
 
 
-def settings(results: Results) -> Content:
+def settings(results: StudyResults) -> Content:
     """Show the settings, the versions and the command that repeats the map exactly."""
-    later = (results["placed"] or {}).get("commands") or []
-    source = results["source"] or {}
-    earlier = [lot["command"] for lot in (source.get("lots") or [])[:-1] if lot.get("command")]
-    many = later or earlier or (source.get("n_files") or 1) > 1
+    later = () if results.placed is None else results.placed.commands
+    source = results.source
+    earlier = [lot.command for lot in (source.lots or ())[:-1] if lot.command]
+    many = later or earlier or (source.n_files or 1) > 1
     files, commands = "files" if many else "file", "commands" if later or earlier else "command"
     repeat = f"The same {files}, versions, seed and {commands} give the same map."
-    chosen = results["settings"] or {}
+    chosen = results.settings
     lists = {
         "Data": _about_data(results),
-        "Method": ({"method": chosen["method"]} if chosen.get("method") else {}) | (chosen.get("parameters") or {}),
-        "Chosen by the data": chosen.get("chosen") or {},
-        "Versions": results["versions"] or {},
+        "Method": ({"method": chosen.method} if chosen.method else {}) | chosen.parameters,
+        "Chosen by the data": chosen.chosen,
+        "Versions": results.versions,
     }
     facts = [(title, known) for title, facts in lists.items() if (known := _known(facts))]
-    if not results["command"]:
+    if not results.command:
         return {"paragraphs": [], "commands": [], "facts": facts}
     return {
         "paragraphs": [repeat],
-        "commands": "\n".join([*earlier, results["command"], *later]).split("\n"),
+        "commands": "\n".join([*earlier, results.command, *later]).split("\n"),
         "facts": facts,
     }
 
 
-def _about_data(results: Results) -> dict[str, Any]:
-    source, summary, later = results["source"] or {}, results["summary"] or {}, results["placed"] or {}
+def _about_data(results: StudyResults) -> dict[str, Any]:
+    source, summary, later = results.source, results.counts, results.placed
     return {
-        "file": source.get("file"),
-        "sha256": source.get("sha256"),
-        "kind of answers": source.get("kind"),
-        "answers": source.get("n_answers"),
-        "rows left out": "; ".join(f"{out['n_rows']} where {out['where']}" for out in source.get("left_out") or [])
-        or None,
-        "bad rows skipped": source.get("n_bad"),
-        "undecided answers": source.get("n_undecided"),
-        "comparisons": summary.get("n_comparisons"),
-        "objects": n_fitted(results) if summary.get("n_objects") is not None else None,
-        "objects placed later": len(later["objects"]) if later else None,
-        "answers they were placed by": later.get("n_answers"),
-        "objects never compared": summary.get("n_unseen"),
-        "annotators": summary.get("n_annotators"),
-        "trials": summary.get("n_trials"),
-        "seed": results["seed"],
-        "date": results["date"],
-        "seconds": None if results["seconds"] is None else f"{results['seconds']:.1f}",
+        "file": source.file,
+        "sha256": source.sha256,
+        "kind of answers": source.kind,
+        "answers": source.n_answers,
+        "rows left out": "; ".join(f"{out.n_rows} where {out.where}" for out in source.left_out) or None,
+        "bad rows skipped": source.n_bad,
+        "undecided answers": source.n_undecided,
+        "comparisons": summary.n_comparisons,
+        "objects": results.n_fitted if summary.n_objects is not None else None,
+        "objects placed later": len(later.objects) if later else None,
+        "answers they were placed by": later.n_answers if later else None,
+        "objects never compared": summary.n_unseen,
+        "annotators": summary.n_annotators,
+        "trials": summary.n_trials,
+        "seed": results.seed,
+        "date": results.date,
+        "seconds": None if results.seconds is None else f"{results.seconds:.1f}",
     }
 
 
@@ -566,12 +549,12 @@ def _known(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(setting_name(name), setting_value(name, value)) for name, value in facts.items() if value is not None]
 
 
-def citing(results: Results) -> Content | None:
+def citing(results: StudyResults) -> Content | None:
     """Show what to cite, in words and for BibTeX, with buttons that copy it."""
-    found = results["citations"]
+    found = results.citations
     if not found:
         return None
-    works = [cite["text"] + (f" doi:{cite['doi']}" if cite.get("doi") else "") for cite in found]
+    works = [cite.text + (f" doi:{cite.doi}" if cite.doi else "") for cite in found]
     please = f"If this map is of use in a publication, please cite {pluralize(len(works), 'work')}:"
-    entries = [cite["bibtex"] for cite in found if cite.get("bibtex")]
+    entries = [cite.bibtex for cite in found if cite.bibtex]
     return {"paragraphs": [please], "id": "citations", "lines": "\n".join(works).split("\n"), "bibtex": entries}

@@ -44,11 +44,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nearer._common.formatting import format_number, intcomma, percent, pluralize
-from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE, Best
+from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
 from nearer.plotting.curve_scale import BEST_POSSIBLE
 from nearer.study.methods import method_title
-from nearer.study.schema import NOT_CONVERGED
+from nearer.study.records import NOT_CONVERGED, MethodRecord
+from nearer.study.results import StudyResults
 
 _SETTINGS = {
     "n_components": "dimensions",
@@ -58,18 +59,6 @@ _SETTINGS = {
     "max_iter": "iterations at most",
     "random_state": "seed",
 }
-
-
-def map_error(results: Mapping[str, Any]) -> tuple[float, float | None, float | None] | None:
-    """Return the held-out error of the map with its interval, or that of the whole solution where it has none."""
-    error = results["error"]
-    if not error:
-        return None
-    if error.get("map") is not None:
-        return error["map"], error.get("map_low"), error.get("map_high")
-    if error.get("held_out") is not None:
-        return error["held_out"], error.get("low"), error.get("high")
-    return None
 
 
 def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
@@ -84,59 +73,58 @@ def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
     return min((chance - error) / (chance - floor), 1.0)
 
 
-def assumes_dimensions(results: Mapping[str, Any]) -> bool:
+def assumes_dimensions(results: StudyResults) -> bool:
     """Whether ellipses are right only if the dimensions of the map are enough.
 
     Resampled maps have no more dimensions than the map; draws of a posterior do, unless somebody asked for fewer.
 
     Examples
     --------
-    >>> map_of_four = {"embedding": [[0.0, 0.0]] * 4}
-    >>> assumes_dimensions(map_of_four | {"regions": {"kind": "confidence"}})
+    >>> import numpy as np
+    >>> from nearer.study.records import RegionRecord
+    >>> found = {"objects": tuple("abcd"), "embedding": np.zeros((4, 2))}
+    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("confidence")))
     True
-    >>> assumes_dimensions(map_of_four | {"regions": {"kind": "credible", "n_dimensions": 3}})
+    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("credible", n_dimensions=3)))
     False
     """
-    regions, (n_objects, shown) = results["regions"] or {}, (len(results["embedding"]), len(results["embedding"][0]))
-    limited = regions.get("n_dimensions") is not None and regions["n_dimensions"] <= shown < n_objects - 1
-    return regions.get("kind") == "confidence" or limited
+    regions, shown = results.regions, results.n_components
+    if regions is None:
+        return False
+    limited = regions.n_dimensions is not None and regions.n_dimensions <= shown < len(results.objects) - 1
+    return regions.kind == "confidence" or limited
 
 
-def held_out_unit(results: Mapping[str, Any]) -> str:
+def held_out_unit(results: StudyResults) -> str:
     """Return what was held out whole, which there may be too few of: answers or people."""
-    return "people" if (results["error"] or {}).get("unit") == "annotators" else "answers"
+    return "people" if results.error is not None and results.error.unit == "annotators" else "answers"
 
 
-def basis(results: Mapping[str, Any]) -> str:
+def basis(results: StudyResults) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
-    summary, source = results["summary"] or {}, results["source"] or {}
-    about = f"about {pluralize(n_fitted(results), 'object')}"
-    if source.get("n_answers") is not None:
-        basis = pluralize(source["n_answers"], "answer")
-    elif summary.get("n_comparisons") is not None:
-        basis = pluralize(summary["n_comparisons"], "comparison")
+    counts, source = results.counts, results.source
+    about = f"about {pluralize(results.n_fitted, 'object')}"
+    if source.n_answers is not None:
+        basis = pluralize(source.n_answers, "answer")
+    elif counts.n_comparisons is not None:
+        basis = pluralize(counts.n_comparisons, "comparison")
     else:
         return f"answers {about}"
-    if summary.get("n_annotators"):
-        basis += f" of {pluralize(summary['n_annotators'], 'person', 'people')}"
+    if counts.n_annotators:
+        basis += f" of {pluralize(counts.n_annotators, 'person', 'people')}"
     return f"{basis} {about}"
 
 
-def n_fitted(results: Mapping[str, Any]) -> int:
-    """Return how many objects the map was fitted to, without those that were placed on it."""
-    return len(results["objects"]) - len((results["placed"] or {}).get("objects") or [])
-
-
-def method_name(method: Mapping[str, Any]) -> str:
+def method_name(method: MethodRecord) -> str:
     """Return a method as a paper names it, with the settings that it was given.
 
     Examples
     --------
-    >>> method_name({"name": "SOE"}), method_name({"name": "TSTE", "parameters": {"trace": 0.03}})
+    >>> method_name(MethodRecord("SOE")), method_name(MethodRecord("TSTE", {"trace": 0.03}))
     ('soft ordinal embedding (SOE)', 't-distributed stochastic triplet embedding (TSTE) with trace 0.03')
     """
-    name = method_title(method["name"])
-    given = (method.get("parameters") or {}).items()
+    name = method_title(method.name)
+    given = (method.parameters or {}).items()
     if not given or any(isinstance(value, Mapping | list) for _, value in given):
         return name
     return f"{name} with " + ", ".join(f"{setting.replace('_', ' ')} {value}" for setting, value in given)
@@ -164,7 +152,7 @@ def setting_value(name: str, value: Any) -> str:
     ('yes', '1, 2', '12,000')
     """
     if name == "method":
-        return method_name(value if isinstance(value, Mapping) else {"name": value})
+        return method_name(MethodRecord(**value) if isinstance(value, Mapping) else MethodRecord(value))
     if isinstance(value, Mapping):
         inner = {key: item for key, item in value.items() if key != "class" and item is not None}
         return ", ".join(f"{setting_name(key)} {setting_value(key, item)}" for key, item in inner.items())
@@ -208,20 +196,23 @@ class Verdict:
         return "\n".join(self.lines)
 
 
-def verdict(results: Mapping[str, Any]) -> Verdict:
+def verdict(results: StudyResults) -> Verdict:
     """Return the verdict on a map.
 
     Parameters
     ----------
-    results : mapping
-        What ``nearer fit`` leaves in ``results.json``.
+    results : StudyResults
 
     Examples
     --------
-    >>> error = {"held_out": 0.1, "map": 0.12, "map_low": 0.11, "map_high": 0.13, "ceiling": 0.06, "chance": 0.5}
-    >>> results = {"error": error, "summary": {"n_annotators": 3}, "findings": [], "objects": "ab", "trend": None}
-    >>> results |= {"annotators": [{"name": "ann"}, {"name": "bob"}], "ellipse_size": None, "placed": None}
-    >>> print(verdict(results | {"reproducibility": {"reliability": 0.95}}))
+    >>> import numpy as np
+    >>> from nearer.study.records import AnnotatorRecord, ErrorRecord, ReproducibilityRecord
+    >>> results = StudyResults(
+    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.95),
+    ...     error=ErrorRecord(map=0.12, map_low=0.11, map_high=0.13, ceiling=0.06),
+    ...     annotators=(AnnotatorRecord("ann"), AnnotatorRecord("bob")),
+    ... )
+    >>> print(verdict(results))
     Predictions are good: the map gets 12% of unseen comparisons wrong (guessing: 50%, noise ceiling: 6%).
     Distances are reproducible: other answers would give much the same ones (reliability 0.95).
     Next: you can trust this map.
@@ -233,13 +224,13 @@ def verdict(results: Mapping[str, Any]) -> Verdict:
     return Verdict(lines, trust, predictions, distances)
 
 
-def grade_predictions(results: Mapping[str, Any]) -> Grade:
+def grade_predictions(results: StudyResults) -> Grade:
     """Return how good the map's predictions are; poor at chance, and unknown where intervals leave it open."""
     measured = _measured(results)
-    if measured is None:
+    if results.error is None or measured is None:
         return "unknown"
     error, low, high = measured
-    best, chance = Best.known(results["error"]), _chance(results)
+    best, chance = results.error.informative_ceiling, results.chance
     if high >= chance - (0.5 - NEAR_CHANCE):
         return "poor" if low > chance - (0.5 - SURELY_CHANCE) else "unknown"
     sure = share_of_way(high, None if best is None else best.low, chance)
@@ -251,24 +242,23 @@ def grade_predictions(results: Mapping[str, Any]) -> Grade:
     return "fair" if share < _GOOD or sure < _SURELY_GOOD else "good"
 
 
-def grade_distances(results: Mapping[str, Any]) -> Grade:
+def grade_distances(results: StudyResults) -> Grade:
     """Return how far the map's distances can be trusted: as far as the worse of reliability and ellipses says."""
-    found = results["reproducibility"] or {}
-    reliability, low = found.get("reliability"), found.get("low")
-    if reliability is None:
+    if results.reproducibility is None:
         return "unknown"
-    size = results["ellipse_size"] or 0.0
+    reliability, low = results.reproducibility.reliability, results.reproducibility.low
+    size = results.ellipse_size or 0.0
     if reliability < DISTANCES_FAIR or size > ELLIPSES_FAIR:
         return "poor"
     roughly = reliability < DISTANCES_GOOD or size > ELLIPSES_GOOD or (low is not None and low < DISTANCES_FAIR)
     return "fair" if roughly else "good"
 
 
-def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) -> tuple[Grade, str]:
+def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str]:
     """Return whether to trust the map, and what to do next."""
-    n_errors = sum(finding["severity"] == "error" for finding in results["findings"] or [])
+    n_errors = results.n_findings("error")
     if (predictions, distances) == ("good", "good") and not n_errors:
-        if any(finding.get("code") == NOT_CONVERGED for finding in results["findings"] or []):
+        if results.findings_of(NOT_CONVERGED):
             advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
             return "fair", f"{advice}; also {_reading(results)}"
         to_do = [step for step in (_judge_people(results), _reading(results)) if step]
@@ -278,7 +268,7 @@ def _advice(results: Mapping[str, Any], predictions: Grade, distances: Grade) ->
     return trust, f"{advice}; also {reading}" if reading else advice
 
 
-def _limited(results: Mapping[str, Any], predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
+def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
     """Return the advice on a map that something speaks against."""
     more = more_to_ask(results)
     if at_chance(results) and predictions != "unknown":
@@ -300,21 +290,25 @@ def _limited(results: Mapping[str, Any], predictions: Grade, distances: Grade, n
     return "fair", "use its predictions; nothing is known of its distances"
 
 
-def more_to_ask(results: Mapping[str, Any]) -> str:
+def more_to_ask(results: StudyResults) -> str:
     """Say how many more answers are wanted, and to which questions.
 
     Examples
     --------
-    >>> results = {"reproducibility": {"reliability": 0.75}, "summary": {"n_triads": 1329, "n_possible_triads": 7770}}
+    >>> import numpy as np
+    >>> from nearer.study.records import DataSummary, ReproducibilityRecord
+    >>> results = StudyResults(
+    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.75),
+    ...     counts=DataSummary(n_triads=1329, n_possible_triads=7770),
+    ... )
     >>> more_to_ask(results)
     'ask for about 3 times as many answers, to other questions (1,329 of 7,770 possible triads were asked)'
     """
-    reliability = (results["reproducibility"] or {}).get("reliability")
+    reliability = results.reliability
     ask = "ask for more answers"
     if reliability is not None and reliability < DISTANCES_GOOD:
         ask = f"ask for {more_answers(reliability)}"
-    summary = results["summary"] or {}
-    asked, possible = summary.get("n_triads"), summary.get("n_possible_triads")
+    asked, possible = results.counts.n_triads, results.counts.n_possible_triads
     if not asked or not possible:
         return ask
     if asked < _MOSTLY_ASKED * possible:
@@ -322,18 +316,18 @@ def more_to_ask(results: Mapping[str, Any]) -> str:
     return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} possible triads were asked already)"
 
 
-def _judge_people(results: Mapping[str, Any]) -> str:
+def _judge_people(results: StudyResults) -> str:
     """Say how to learn whether everybody answered with care, where nobody was judged by a map of the others."""
-    if results["annotators"]:
+    if results.annotators:
         return ""
-    known = ((results["summary"] or {}).get("n_annotators") or 0) > 1
+    known = (results.counts.n_annotators or 0) > 1
     return "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
 
 
-def _reading(results: Mapping[str, Any]) -> str:
+def _reading(results: StudyResults) -> str:
     """Return what a reader has to do: read the warnings, and look at flagged people."""
-    n_warnings = sum(finding["severity"] == "warning" for finding in results["findings"] or [])
-    flagged = sum(bool(person.get("flags")) for person in results["annotators"] or [])
+    n_warnings = results.n_findings("warning")
+    flagged = results.n_flagged
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
     if flagged:
         people = "the person who is" if flagged == 1 else f"the {intcomma(flagged)} people who are"
@@ -341,12 +335,12 @@ def _reading(results: Mapping[str, Any]) -> str:
     return " and ".join(found)
 
 
-def _about_predictions(results: Mapping[str, Any], grade: Grade) -> str:
+def _about_predictions(results: StudyResults, grade: Grade) -> str:
     measured = _measured(results)
-    if measured is None:
+    if results.error is None or measured is None:
         return "Predictions were not tested on held-out answers"
     error, low, high = measured
-    best, chance = Best.known(results["error"]), _chance(results)
+    best, chance = results.error.informative_ceiling, results.chance
     ceiling = f", {BEST_POSSIBLE}: {best.shown()}" if best is not None else ""
     wrong = f"the map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{ceiling})"
     if grade == "unknown":
@@ -359,8 +353,8 @@ def _about_predictions(results: Mapping[str, Any], grade: Grade) -> str:
     return f"Predictions are {grade}: {wrong}"
 
 
-def _about_distances(results: Mapping[str, Any], grade: Grade) -> str:
-    reliability = (results["reproducibility"] or {}).get("reliability")
+def _about_distances(results: StudyResults, grade: Grade) -> str:
+    reliability = results.reliability
     if at_chance(results):
         return "Distances mean nothing where predictions may be no better than guessing"
     if reliability is None:
@@ -374,44 +368,40 @@ def _about_distances(results: Mapping[str, Any], grade: Grade) -> str:
     return f"Distances are {how} (reliability {reliability:.2f}{_size_of_ellipses(results)})"
 
 
-def _size_of_ellipses(results: Mapping[str, Any]) -> str:
+def _size_of_ellipses(results: StudyResults) -> str:
     """Say that the ellipses are too large, where the reliability of the distances does not tell."""
-    reliability = (results["reproducibility"] or {}).get("reliability") or 0.0
-    size = results["ellipse_size"] or 0.0
+    reliability = results.reliability or 0.0
+    size = results.ellipse_size or 0.0
     if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
         return f"; a typical place is known only to within {percent(size)} of the typical distance between two objects"
     return ""
 
 
-def _about_placing(results: Mapping[str, Any]) -> str:
+def _about_placing(results: StudyResults) -> str:
     """Say, where objects were placed on the map, that all figures are those of the map before."""
-    found = results["placed"]
+    found = results.placed
     if found is None:
         return ""
-    number = len(found["objects"])
+    number = len(found.objects)
     return (
-        f"{pluralize(number, 'object')} {'was' if number == 1 else 'were'} placed on a map of {n_fitted(results)}, and "
+        f"{pluralize(number, 'object')} {'was' if number == 1 else 'were'} placed on a map of {results.n_fitted}, and "
         f"what follows is about that map, without {'it' if number == 1 else 'them'}. "
     )
 
 
-def _measured(results: Mapping[str, Any]) -> tuple[float, float, float] | None:
+def _measured(results: StudyResults) -> tuple[float, float, float] | None:
     """Return the error of the map with its interval; one without an interval is taken as exact."""
-    found = map_error(results)
+    found = results.map_error
     if found is None:
         return None
     error, low, high = found
     return error, error if low is None else low, error if high is None else high
 
 
-def _chance(results: Mapping[str, Any]) -> float:
-    return results["error"].get("chance") or 0.5
-
-
-def at_chance(results: Mapping[str, Any]) -> bool:
+def at_chance(results: StudyResults) -> bool:
     """Whether the interval of the held-out error reaches up to chance."""
     measured = _measured(results)
-    return measured is not None and measured[2] >= _chance(results)
+    return measured is not None and measured[2] >= results.chance
 
 
 def _the(number: int, noun: str) -> str:

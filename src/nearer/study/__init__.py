@@ -1,7 +1,7 @@
-"""A run: what `nearer fit` makes of answers, and the folder that it leaves.
+"""A study: what `nearer fit` makes of answers, and the folder that it leaves.
 
-Answers -> `fit_study` (map, held-out error, ellipses, annotators, ...) -> `Study` -> a folder with the map as CSV, the
-model, figures, and one JSON file from which `nearer report` makes its page.
+`run_study(answers, settings, folder)` fits a map, finds out how far to trust it (held-out error, ellipses, annotators,
+...) and writes all of it into a folder, from which `nearer report` makes its page. Its results are a `StudyResults`.
 """
 
 import lazy_loader

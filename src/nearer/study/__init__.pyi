@@ -1,8 +1,12 @@
-from .folder import begin_study as begin_study
-from .folder import end_study as end_study
-from .folder import keep_study as keep_study
-from .folder import read_results as read_results
+from .folder import ErroneousAnswers as ErroneousAnswers
+from .folder import StudyInterrupted as StudyInterrupted
+from .folder import run_study as run_study
 from .methods import METHOD_CLASSES as METHOD_CLASSES
+from .results import StudyResults as StudyResults
+from .results import read_results as read_results
 from .settings import RunSettings as RunSettings
+from .study import Provenance as Provenance
 from .study import Study as Study
 from .study import fit_study as fit_study
+from .update import StoredStudy as StoredStudy
+from .update import update_study as update_study

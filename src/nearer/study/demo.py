@@ -1,19 +1,19 @@
-"""A demonstration: a map of colours from noisy judgments, and how well it predicts judgments it has not seen.
+"""A demonstration: a map of colors from noisy judgments, and how well it predicts judgments it has not seen.
 
 The judgments are simulated: "is a more like b or like c?" is answered by distances in CIELAB, a space made so that
 distance is close to perceived difference, and close calls are often answered wrongly. The map is learned from the
-answers alone, and the colours of its dots are put on afterwards.
+answers alone, and its dots are colored afterwards.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nearer._common.results import Result
 from nearer.datasets import ColorSet, load_colors, sample_triplets
 from nearer.embedding import DMOE
 from nearer.evaluation.metrics import comparison_error
@@ -28,7 +28,7 @@ FILE_NAME = "colors.png"
 
 
 @dataclass(frozen=True)
-class DemoResult:
+class DemoResult(Result):
     """What the demonstration found; errors are of held-out judgments, ties counted half.
 
     Attributes
@@ -37,7 +37,7 @@ class DemoResult:
     error_gram, error_map : float
         Of the learned Gram matrix, and of the map that is drawn.
     error_truth : float
-        Of the true colours: the share of wrong answers, which no method can get below but by luck.
+        Of the true colors: the share of wrong answers, which no method can get below but by luck.
     path : str
         The file of the map.
     """
@@ -50,22 +50,18 @@ class DemoResult:
     error_truth: float
     path: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result for programs."""
-        return asdict(self)
-
-    def text(self) -> str:
-        """Return the result for people."""
+    def summary(self) -> str:
+        """Return the result as text."""
         return f"""\
-{self.n_train + self.n_held_out} simulated judgments about {self.n_objects} colours: "a is more like b than like c".
+{self.n_train + self.n_held_out} simulated judgments about {self.n_objects} colors: "a is more like b than like c".
 Learned from {self.n_train} of them. Error on the other {self.n_held_out}:
 
     guessing                 0.500
     the two-dimensional map  {self.error_map:.3f}
     the whole solution       {self.error_gram:.3f}   (all dimensions; what predict uses)
-    the true colours         {self.error_truth:.3f}   (the share of wrong answers: the floor)
+    the true colors          {self.error_truth:.3f}   (the share of wrong answers: the floor)
 
-The map is in {self.path}: every dot has its own colour, but the positions were learned from the judgments alone."""
+The map is in {self.path}: every dot has its own color, but the positions were learned from the judgments alone."""
 
 
 def run_demo(folder: Path, seed: int = 0) -> DemoResult:
@@ -101,12 +97,12 @@ def run_demo(folder: Path, seed: int = 0) -> DemoResult:
 
 
 def draw_map(colors: ColorSet, embedding: NDArray[np.float64], result: DemoResult) -> None:
-    """Draw the map, turned so that red is to the right and yellow at the top, as on a colour wheel."""
+    """Draw the map, rotated so that red is to the right and yellow at the top, as on a color wheel."""
     figure = new_figure(9, 9, constrained=False)
     figure.set_facecolor("#f7f5f0")  # paper that is not quite white, for the sake of the white dot
     ax = figure.add_axes((0.01, 0.01, 0.98, 0.89))
     plot_map(align(embedding, colors.lab[:, 1:], scaling=False, moving=False), colors.names, colors.rgb, ax)
-    figure.text(0.03, 0.955, "A map of colours from comparisons alone", fontsize=17, color=INK)
+    figure.text(0.03, 0.955, "A map of colors from comparisons alone", fontsize=17, color=INK)
     figure.text(
         0.03, 0.925, f"{result.n_train} judgments of the kind “a is more like b than like c”, "
         "about one in nine of them wrong", fontsize=10.5, color=FAINT,

@@ -1,7 +1,8 @@
-"""The figures of a run: those that every run draws, and those that a paper needs, with pictures of the objects."""
+"""The figures of a study: those that every run draws, and those for papers, with attributes and pictures of objects."""
 
 from __future__ import annotations
 
+import math
 import unicodedata
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -15,12 +16,17 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import format_level, intcomma, percent, pluralize, quote_all
+from nearer._common.tables import unescape_formula
 from nearer.evaluation.curves import CHANCE
 from nearer.geometry import covariance_ellipses
+from nearer.io.delimited import as_utf8, delimited_table, read_bytes
+from nearer.io.labels import same_objects
+from nearer.io.messages import sentence
 from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.plotting.directions import Arrow
 from nearer.plotting.maps import EllipseStyle
 from nearer.plotting.papers import Paper
+from nearer.study.results import Column, StudyResults
 from nearer.study.study import Study, margins_histogram
 
 if TYPE_CHECKING:
@@ -38,13 +44,18 @@ def draw_study(study: Study, folder: Path) -> list[str]:
     return list(drawn)
 
 
-def draw_placed(results: Mapping[str, Any], folder: Path) -> None:
-    """Draw the map of results, objects that were placed later in another colour; nothing without matplotlib."""
-    points, ellipses = np.array(results["embedding"]), None
-    if results["covariances"] is not None and points.shape[1] > 1:
-        ellipses = covariance_ellipses(points, np.array(results["covariances"]), results["scales"][1])
-    n_new = len((results["placed"] or {}).get("objects", []))
-    _save({"map.png": lambda: _map(points, results["objects"], ellipses, n_new)}, folder)
+def draw_placed(results: StudyResults, folder: Path) -> None:
+    """Draw the map of results, objects that were placed later in another color; nothing without matplotlib."""
+    n_new = len(results.objects) - results.n_fitted
+    _save({"map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results), n_new)}, folder)
+
+
+def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatArray | None:
+    """Return the ellipses of the objects on two axes of their map, where they are known."""
+    if results.covariances is None or results.n_components < 2:
+        return None
+    assert results.scales is not None
+    return covariance_ellipses(results.embedding, results.covariances, results.scales[1], axes)
 
 
 def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> bool:
@@ -70,7 +81,7 @@ def draw_map(study: Study) -> Axes:
     return _map(points, [str(label) for label in study.model.objects_], ellipses)
 
 
-def _map(points: FloatArray, labels: list[str], ellipses: FloatArray | None, n_new: int = 0) -> Axes:
+def _map(points: FloatArray, labels: Sequence[str], ellipses: FloatArray | None, n_new: int = 0) -> Axes:
     """Draw a map; the last so many objects, which were placed on it later, in another colour."""
     from nearer.plotting import FAINT, PALETTE, plot_map
     from nearer.plotting.maps import dot_area
@@ -154,6 +165,7 @@ FIGURES: dict[str, Callable[[Study], Axes]] = {
 }
 
 
+_LABELS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
 
 
@@ -264,19 +276,19 @@ class Drawn(NamedTuple):
     spread_elsewhere: float
 
 
-def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) -> Drawn:
+def draw_map_for_paper(results: StudyResults, look: MapLook, paper: Paper) -> Drawn:
     """Draw a map, or the line that it is if it has one axis.
 
     Parameters
     ----------
-    results : mapping
-        As `read_results` returns them, with attributes where they are asked for.
+    results : StudyResults
+        With attributes where they are asked for.
     look : MapLook
     paper : Paper
     """
     from nearer.plotting import plot_line, plot_map
 
-    points, objects = np.array(results["embedding"], dtype=np.float64), list(results["objects"])
+    points, objects = results.embedding, list(results.objects)
     names = _names(objects, look.labels)
     coded: dict[str, Any] = {
         "color_by": look.color_by and (look.color_by, attribute_of(results, look.color_by)),
@@ -285,15 +297,19 @@ def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) 
         "paper": paper,
     }
     if points.shape[1] == 1:
-        ax = plot_line(points, names, reaches=_reaches(results, look), **coded)
+        reaches = None
+        if results.covariances is not None and results.scales is not None and look.ellipses != "none":
+            reaches = results.scales[0] * np.sqrt(results.covariances[:, 0, 0])
+        ax = plot_line(points, names, reaches=reaches, **coded)
         return Drawn(ax, _missing(names, [text.get_text() for text in ax.get_yticklabels()]), 0.0)
     if max(look.axes) >= points.shape[1]:
         raise ValueError(
             f"the map has {points.shape[1]} axes, and axis {max(look.axes) + 1} is not among them; choose --axes from "
             f"1 to {points.shape[1]}"
         )
+    ellipses = None if look.ellipses == "none" else ellipses_on(results, look.axes)
     ax = plot_map(
-        points, names, ellipses=_regions(results, points, look), axes=look.axes, ellipse_style=look.ellipses,
+        points, names, ellipses=ellipses, axes=look.axes, ellipse_style=look.ellipses,
         arrows=look.arrows,
         images=None if look.images is None else find_pictures(Path(look.images), objects), **coded,
     )  # fmt: skip
@@ -302,12 +318,12 @@ def draw_map_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) 
     return Drawn(ax, _missing(names, [text.get_text() for text in ax.texts]), max(float(elsewhere), 0.0))
 
 
-def draw_heatmap_for_paper(results: Mapping[str, Any], look: MapLook, paper: Paper) -> Drawn:
+def draw_heatmap_for_paper(results: StudyResults, look: MapLook, paper: Paper) -> Drawn:
     """Draw the distances on a map, over all its axes."""
     from nearer.plotting import plot_heatmap
 
-    names = _names(list(results["objects"]), look.labels)
-    ax = plot_heatmap(np.array(results["embedding"], dtype=np.float64), names, paper=paper)
+    names = _names(list(results.objects), look.labels)
+    ax = plot_heatmap(results.embedding, names, paper=paper)
     return Drawn(ax, _missing(names, [text.get_text() for text in ax.get_yticklabels()]), 0.0)
 
 
@@ -326,23 +342,69 @@ def _missing(names: Sequence[str], written: Sequence[str]) -> list[str]:
     return [name for name in names if name and " ".join(name.split()) not in there]
 
 
-def attribute_of(results: Mapping[str, Any], name: str) -> list[Any]:
+def attribute_of(results: StudyResults, name: str) -> list[Any]:
     """Return an attribute of the objects, one value for each."""
-    known = results["attributes"] or {}
+    known = results.attributes
     if name not in known:
         where = f"there are {quote_all(list(known), 10)}" if known else "give a file of them with --attributes FILE.csv"
         raise ValueError(f"there is no attribute {name!r}; {where}")
     return list(known[name])
 
 
-def _regions(results: Mapping[str, Any], points: FloatArray, look: MapLook) -> FloatArray | None:
-    if results["covariances"] is None or look.ellipses == "none":
-        return None
-    return covariance_ellipses(points, np.array(results["covariances"]), results["scales"][1], look.axes)
+def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, Column]:
+    """Return the columns of a table, ordered as the objects are; None where an object or a value is missing.
+
+    The column of labels is the one called object, label, name, item, stimulus or id, or else the first. A column whose
+    values are all numbers is one of numbers. Labels that are not on the map, and objects without a row, are warned of.
+    """
+    table = delimited_table(as_utf8(read_bytes(path), path.name)[0], path.name)
+    if len(table.names) < 2:
+        raise ValueError(f"{path} needs a column of labels and at least one more column")
+    loaded = table.load(table.names)
+    if loaded.n_bad:
+        raise ValueError(sentence(loaded.bad_rows[0]))
+    columns = [column.map_values(str, "", object).tolist() for column in loaded.columns.values()]
+    key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
+    labels = [unescape_formula(label) for label in columns[key]]
+    on_map = set(objects)
+    same = same_objects([label for label in labels if label not in on_map], objects)
+    labels = [same.get(label, label) if same.get(label) not in labels else label for label in labels]
+    row_of = {label: row for row, label in enumerate(labels)}
+    if len(row_of) < len(labels):
+        double = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"{path}: {double!r} has several rows; give each object one")
+    if not any(label in row_of for label in objects):
+        raise ValueError(
+            f"{path}: no label of its column {table.names[key]!r} is an object of the map, such as {objects[0]!r}; "
+            "call the column of labels 'object'"
+        )
+    strange, bare = [label for label in labels if label not in on_map], [each for each in objects if each not in row_of]
+    said = []
+    if strange:
+        said.append(f"{pluralize(len(strange), 'label is', 'labels are')} not on the map: {quote_all(strange, 10)}")
+    if bare:
+        said.append(f"{pluralize(len(bare), 'object has', 'objects have')} no attributes: {quote_all(bare, 10)}")
+    if said:
+        warnings.warn(f"{path.name}: {'; '.join(said)}", UserWarning, stacklevel=2)
+    rows = [row_of.get(label) for label in objects]
+    return {
+        name: numbers_or_words([None if row is None else column[row] or None for row in rows])
+        for k, (name, column) in enumerate(zip(table.names, columns, strict=True))
+        if k != key
+    }
 
 
-def _reaches(results: Mapping[str, Any], look: MapLook) -> FloatArray | None:
-    if results["covariances"] is None or look.ellipses == "none":
-        return None
-    reaches: FloatArray = results["scales"][0] * np.sqrt(np.array(results["covariances"])[:, 0, 0])
-    return reaches
+def numbers_or_words(column: list[str | None]) -> Column:
+    """Return a column as numbers if all its values are.
+
+    Examples
+    --------
+    >>> numbers_or_words(["1", None, "2.5"]), numbers_or_words(["1", "two"])
+    ([1.0, None, 2.5], ['1', 'two'])
+    """
+    try:
+        numbers: Column = [None if cell is None else float(cell) for cell in column]
+    except ValueError:
+        return [*column]
+    finite = all(number is None or math.isfinite(float(number)) for number in numbers)
+    return numbers if finite and any(number is not None for number in numbers) else [*column]

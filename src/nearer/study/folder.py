@@ -1,4 +1,4 @@
-"""The folder that a run leaves: the map as CSV, the model, figures, a log, and one JSON file for the report."""
+"""The folder of a study, and the transaction that writes it: map, model, figures, log, and one JSON file of results."""
 
 from __future__ import annotations
 
@@ -6,35 +6,41 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import pluralize
-from nearer._common.json_files import read_json
 from nearer._common.tables import escape_formula
+from nearer.checking import Findings, check_errors, message_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
-from nearer.study.figures import FIGURES, draw_study
-from nearer.study.results import results_of
-from nearer.study.schema import checked
-from nearer.study.schema_checks import HINT
-from nearer.study.study import Study
+from nearer.io import Answers
+from nearer.study.figures import FIGURES, draw_placed, draw_study
+from nearer.study.results import RESULTS, StudyResults, results_of
+from nearer.study.settings import RunSettings
+from nearer.study.study import Provenance, Study, fit_study
 
-RESULTS, MAP, LOG = "results.json", "embedding.csv", "log.txt"
+MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
 DATA_FILES = (MAP, DISTANCES, SPREAD, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
+
+
+def has_study(folder: Path) -> bool:
+    """Whether there are results of a study in a folder."""
+    return (folder / RESULTS).exists()
 
 
 def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
@@ -62,16 +68,16 @@ def new_run(folder: Path) -> Iterator[Path]:
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
-    beside = Path(mkdtemp(prefix=".new-", dir=folder))
+    staging = Path(mkdtemp(prefix=".new-", dir=folder))
     try:
-        yield beside
-        replace_run(beside, folder)
+        yield staging
+        replace_run(staging, folder)
     except OSError as error:
-        if Path(str(error.filename)).parent != beside:
+        if Path(str(error.filename)).parent != staging:
             raise
         raise OSError(error.errno, error.strerror, str(folder / Path(error.filename).name)) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(staging, ignore_errors=True)
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
 
@@ -85,27 +91,121 @@ def replace_run(new: Path, old: Path) -> None:
             (old / name).unlink(missing_ok=True)
 
 
-def begin_study(study: Study, folder: Path, about: Mapping[str, Any]) -> None:
-    """Write a map as soon as there is one, in place of what an earlier run has left."""
-    with new_run(folder) as new:
-        save_model(study.model, new)
-        write_distances(study.model, new)
-        keep_study(study, new, about)
+class StudyInterrupted(KeyboardInterrupt):
+    """Ctrl-C before a study was complete; its text says what the folder holds."""
 
 
-def keep_study(study: Study, folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Write what has been found out so far, and return it."""
-    results = results_of(study, about)
-    write_map(study.model, results, folder)
-    return results
+class ErroneousAnswers(ValueError):
+    """Answers of which no map can be right.
+
+    Parameters
+    ----------
+    findings : Findings
+        The errors.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.findings = findings
+        super().__init__(str(findings))
 
 
-def end_study(study: Study, folder: Path, about: Mapping[str, Any]) -> list[str]:
-    """Write the end result, with a log and figures, and return the names of all files."""
-    results = keep_study(study, folder, about)
-    write_text(folder / LOG, log_text(results))
-    matrices = write_distances(study.model, folder, study.places)
-    return [MAP, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, folder)]
+def run_study(
+    answers: Answers,
+    settings: RunSettings,
+    folder: str | PathLike[str],
+    provenance: Provenance | None = None,
+    *,
+    notes: tuple[str, ...] = (),
+    despite_errors: bool = False,
+    keep_earlier: bool = False,
+    transform: Callable[[OrdinalEmbedding], OrdinalEmbedding] = lambda model: model,
+    log_step: Callable[[str], None] = lambda step: None,
+) -> Study:
+    """Fit a map to answers, find out how far to trust it, and write all of it into a folder.
+
+    An earlier study in the folder stays as it was until there is a new map. From then on the folder holds what was
+    found so far, whatever interrupts the run.
+
+    Parameters
+    ----------
+    answers : Answers
+    settings : RunSettings
+    folder : path
+        Gets embedding.csv, distances.csv, model.json, model.npz, results.json, log.txt and figures.
+    provenance : Provenance, optional
+        What results and log say of files and command.
+    notes : tuple of str, optional
+        Remarks that precede those of the run itself.
+    despite_errors : bool
+        Whether a map is made even if `check_errors` finds that none can be right.
+    keep_earlier : bool
+        Whether an earlier study in the folder stays as it was until the new one is complete.
+    transform : callable, optional
+        Called with the fitted model before any analysis; returns it with its map rotated.
+    log_step : callable, optional
+        Called with the name of each step before it begins.
+
+    Returns
+    -------
+    Study
+        With its ``results`` and the names of its ``files``. After Ctrl-C once there is a map, with the analyses that
+        were complete.
+
+    Raises
+    ------
+    ErroneousAnswers
+        If the answers have errors.
+    StudyInterrupted
+        On Ctrl-C before there is a map, or while the end result is written.
+    """
+    errors = check_errors(answers, n_components=settings.n_components or 2)
+    if errors and not despite_errors:
+        raise ErroneousAnswers(errors)
+    notes += tuple(
+        f"a map was asked for with --anyway, in spite of an error: {message_of(error).title}" for error in errors
+    )
+    place, started, provenance = Path(folder), time.perf_counter(), provenance or Provenance()
+    has_map = False
+
+    def run(target: Path) -> Study:
+        nonlocal has_map
+
+        def results(study: Study) -> StudyResults:
+            return results_of(study, provenance, time.perf_counter() - started)
+
+        def checkpoint(study: Study) -> None:
+            nonlocal has_map
+            if has_map:
+                _write_map(results(study), target)
+            else:
+                with new_run(target) as new:
+                    save_model(study.model, new)
+                    write_distances(study.model, new)
+                    _write_map(results(study), new)
+            has_map = True
+
+        study = fit_study(answers, settings, checkpoint, log_step, notes, transform)
+        if study.interrupted and keep_earlier:
+            raise KeyboardInterrupt
+        found = results(study)
+        _write_map(found, target)
+        write_text(target / LOG, log_text(found))
+        matrices = write_distances(study.model, target, study.places)
+        files = (MAP, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, target))
+        return replace(study, results=found, files=files)
+
+    try:
+        if not keep_earlier:
+            return run(place)
+        with new_run(place) as staging:
+            return run(staging)
+    except KeyboardInterrupt:
+        if keep_earlier:
+            raise StudyInterrupted(f"{place} is as it was") from None
+        if has_map:
+            raise StudyInterrupted(f"{place} holds what was found until then") from None
+        earlier = f", and {place} holds that of an earlier run" if has_study(place) else ""
+        raise StudyInterrupted(f"no map was written{earlier}") from None
 
 
 def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | None = None) -> list[str]:
@@ -124,41 +224,48 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
     return list(files)
 
 
-def write_map(model: OrdinalEmbedding, results: Mapping[str, Any], folder: Path) -> None:
+def _write_map(results: StudyResults, folder: Path) -> None:
     """Write a map as CSV, with standard deviations where there are ellipses, and the results."""
-    covariances = results["covariances"]
-    std = None if covariances is None else np.sqrt(np.diagonal(np.array(covariances), axis1=1, axis2=2))
-    write_text(folder / MAP, map_csv(model, std))
-    write_text(folder / RESULTS, json.dumps(results, indent=1, allow_nan=False) + "\n")
+    covariances = results.covariances
+    std = None if covariances is None else np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+    write_text(folder / MAP, map_csv(results.objects, results.embedding, std))
+    write_text(folder / RESULTS, json.dumps(results.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
-def read_results(folder: str | PathLike[str]) -> dict[str, Any]:
-    """Return the results in a folder that `nearer fit` wrote.
+def write_run(
+    model: OrdinalEmbedding, results: StudyResults, folder: Path, copied: Mapping[str, Path], log: str = ""
+) -> None:
+    """Write a study whose map was changed, with files of the study before and a line more in its log.
 
-    Examples
-    --------
-    >>> read_results("nowhere")
-    Traceback (most recent call last):
-    ValueError: nowhere holds no results: there is no results.json; make them with `nearer fit FILE -o nowhere`
+    What shows the map without the change goes.
+
+    Parameters
+    ----------
+    model, results
+        With the map as it is now.
+    folder : Path
+    copied : mapping from str to Path
+        Files that are as they were, where they exist, by their names.
+    log : str, optional
     """
-    path = Path(folder) / RESULTS
-    if not path.is_file():
-        raise ValueError(
-            f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
-        )
-    try:
-        results: dict[str, Any] = dict(checked(read_json(path.read_bytes())))
-    except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {str(error).removesuffix(HINT)}; run `nearer fit` again") from error
-    return results
+    with new_run(folder) as new:
+        save_model(model, new)
+        _write_map(results, new)
+        for name, source in copied.items():
+            if source.is_file():
+                shutil.copyfile(source, new / name)
+        if DISTANCES not in copied:
+            write_distances(model, new)
+        if log:
+            write_text(new / LOG, log)
+        draw_placed(results, new)
 
 
-def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
+def map_csv(objects: Sequence[object], points: FloatArray, std: FloatArray | None = None) -> str:
     """Return a map as CSV: a label, its coordinates and, where known, their standard deviations.
 
     A label that a spreadsheet would take for a formula gets an apostrophe before it.
     """
-    points = model.embedding_
     names = [f"x{k + 1}" for k in range(points.shape[1])]
     numbers = points
     if std is not None:
@@ -167,33 +274,30 @@ def map_csv(model: OrdinalEmbedding, std: FloatArray | None = None) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
     writer.writerow(["object", *names])
-    for label, row in zip(model.objects_.tolist(), numbers.tolist(), strict=True):
+    for label, row in zip(objects, numbers.tolist(), strict=True):
         writer.writerow([escape_formula(str(label)), *map(repr, row)])
     return text.getvalue()
 
 
-def log_text(results: Mapping[str, Any]) -> str:
+def log_text(results: StudyResults) -> str:
     """Return what is needed to repeat a run exactly."""
-    settings = results["settings"]
+    settings, source = results.settings, results.source
     lines = [
-        f"command: {results['command']}",
-        f"date: {results['date']}",
-        f"seconds: {results['seconds']:.1f}",
-        f"file: {results['source']['file']} (sha256 {results['source']['sha256']})",
+        f"command: {results.command}",
+        f"date: {results.date}",
+        f"seconds: {results.seconds or 0:.1f}",
+        f"file: {source.file} (sha256 {source.sha256})",
         *(
-            f"lot: {lot['file']} (sha256 {lot.get('sha256', 'not known')}), {lot.get('n_answers', 'unknown')} answers, "
-            f"by: {lot.get('command', 'not known')}"
-            for lot in results["source"].get("lots") or ()
+            f"lot: {lot.file} (sha256 {lot.sha256 or 'not known'}), "
+            f"{'unknown' if lot.n_answers is None else lot.n_answers} answers, by: {lot.command or 'not known'}"
+            for lot in source.lots or ()
         ),
-        *(
-            f"left out: {pluralize(out['n_rows'], 'row')} where {out['where']}"
-            for out in results["source"].get("left_out") or ()
-        ),
-        f"seed: {results['seed']}",
-        "versions: " + ", ".join(f"{name} {number}" for name, number in results["versions"].items()),
-        f"run: {json.dumps(settings['run'])}",
-        f"method: {settings['method']} {json.dumps(settings['parameters'])}",
-        f"chosen: {json.dumps(settings['chosen'])}",
-        *(f"note: {note}" for note in results["notes"]),
+        *(f"left out: {pluralize(out.n_rows, 'row')} where {out.where}" for out in source.left_out),
+        f"seed: {results.seed}",
+        "versions: " + ", ".join(f"{name} {number}" for name, number in results.versions.items()),
+        f"run: {json.dumps(settings.run)}",
+        f"method: {settings.method} {json.dumps(settings.parameters)}",
+        f"chosen: {json.dumps(settings.chosen)}",
+        *(f"note: {note}" for note in results.notes),
     ]
     return "\n".join(lines) + "\n"

@@ -1,88 +1,295 @@
-"""A study as one JSON object: all that a report needs, and nothing that has to be computed again."""
+"""What a study has found, as records: `results.json` is their `to_dict`, and a report needs nothing else.
+
+Results are files, and files get damaged and edited. All of it is checked once, as it is read, and trusted from then on.
+`FORMAT` grows with each change that a reader has to know of.
+"""
 
 from __future__ import annotations
 
 import platform
+import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
-from inspect import signature
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 
-from nearer._common.json_files import plain_values
+from nearer._common.arrays import FloatArray
+from nearer._common.findings import Severity
+from nearer._common.formatting import percent, pluralize
+from nearer._common.json_files import plain_values, read_json
+from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Result, Share, stored_as
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
-from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.reproducibility import ellipse_size
-from nearer.evaluation.uncertainty import LEVEL
 from nearer.study.methods import METHOD_CLASSES, citations
-from nearer.study.schema import FORMAT, SUMMARY_COUNTS
-from nearer.study.study import DIMENSION_METHOD, Study, margins_histogram
+from nearer.study.records import (
+    AnnotatorRecord,
+    AnswerSource,
+    CatchRecord,
+    CitationRecord,
+    CurveStep,
+    DataSummary,
+    DimensionRecord,
+    ErrorRecord,
+    FindingRecord,
+    LeftOutRecord,
+    MarginRecord,
+    MethodRecord,
+    PlacedRecord,
+    RegionRecord,
+    ReproducibilityRecord,
+    SettingsRecord,
+    TrendRecord,
+    check_length,
+)
+from nearer.study.study import DIMENSION_METHOD, Provenance, Study, margins_histogram
 
-_VERSIONS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+FORMAT = 2
+#: A value of an attribute for each object.
+Column: TypeAlias = list[int | float | str | None]
+RESULTS = "results.json"
+_RERUN = "; write the results again with: nearer fit"
+_PROGRAMS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
-def results_of(study: Study, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a study as plain values.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StudyResults(Result):
+    """All that was found in a study; None for what was not asked for, or could not be computed.
 
-    Parameters
-    ----------
-    study : Study
-    about : mapping
-        ``title``, ``file``, ``sha256``, ``command``, ``date`` and ``seconds``; ``source`` where more is known of the
-        answers than they say themselves, such as that they came in several lots.
+    Examples
+    --------
+    >>> found = StudyResults(title="three things", objects=("a", "b", "c"), embedding=np.eye(3, 2))
+    >>> print(found)
+    three things: a map of 3 objects in 2 dimensions
+    >>> StudyResults.from_dict(found.to_dict() | {"level": "x"})
+    Traceback (most recent call last):
+    ValueError: level must be a number from 0 to 1; got 'x'; write the results again with: nearer fit
     """
-    answers, model, settings = study.answers, study.model, study.settings
-    summary = answers.comparisons.summary()
-    source = {"file": about["file"], "sha256": about["sha256"], "kind": answers.kind, "n_answers": len(answers)}
-    variances = model.embedding_.var(axis=0)
-    found = {
-        "format": FORMAT,
-        "title": about["title"],
-        "source": {
-            **source,
-            "n_bad": answers.report.n_bad,
-            "n_undecided": answers.report.n_undecided,
-            "left_out": [left.to_dict() for left in answers.report.left_out],
-            "n_files": answers.n_files,
-            "catches": None if answers.report.catches is None else answers.report.catches._asdict(),
-            **about.get("source", {}),
-        },
-        "summary": {name: getattr(summary, name) for name in SUMMARY_COUNTS},
-        "objects": [str(label) for label in model.objects_.tolist()],
-        "attributes": {},  # which come with the report
-        "embedding": model.embedding_,
-        "scree": np.sort(variances)[::-1],
-        "covariances": None if study.places is None else study.places.covariances,
-        "regions": _regions(study),
-        "level": settings.level,
-        "scales": _scales(study),
-        "ellipse_size": size_of_ellipses(study),
-        "reproducibility": _reproducibility(study),
-        "error": _error(study),
-        "margins": margins_histogram(study),
-        "learning_curve": _curve(study),
-        "trend": None if study.trend is None else asdict(study.trend),
-        "dimension": _dimension(study),
-        "annotators": None if study.annotators is None else _annotators(study, study.annotators),
-        "findings": None if study.findings is None else study.findings.to_dicts(),
-        "settings": _settings(study),
-        "notes": study.notes,
-        "missing": study.missing,
-        "interrupted": study.interrupted,
-        "placed": None,
-        "versions": {name: version(name) for name in _VERSIONS} | {"python": platform.python_version()},
-        "seed": settings.seed,
-        "command": about["command"],
-        "date": about["date"],
-        "seconds": about["seconds"],
-        "citations": citations(type(study.chosen).__name__, version("nearer")),
-    }
-    plain: dict[str, Any] = plain_values(found)
-    return plain
+
+    format: int = FORMAT
+    title: str | None = None
+    source: AnswerSource = field(default_factory=AnswerSource)
+    counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
+    objects: Annotated[tuple[str, ...], Bounds(1)]
+    attributes: dict[str, Column] = field(default_factory=dict)
+    embedding: FloatArray
+    scree: tuple[Amount, ...] | None = None
+    covariances: FloatArray | None = None
+    regions: RegionRecord | None = None
+    level: Share = 0.95
+    scales: tuple[Amount, ...] | None = None
+    ellipse_size: Amount | None = None
+    reproducibility: ReproducibilityRecord | None = None
+    error: ErrorRecord | None = None
+    margins: MarginRecord | None = None
+    learning_curve: tuple[CurveStep, ...] | None = None
+    trend: TrendRecord | None = None
+    dimension: DimensionRecord | None = None
+    annotators: tuple[AnnotatorRecord, ...] | None = None
+    findings: tuple[FindingRecord, ...] | None = None
+    settings: SettingsRecord = field(default_factory=SettingsRecord)
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    interrupted: bool = False
+    placed: PlacedRecord | None = None
+    versions: dict[str, str] = field(default_factory=dict)
+    seed: Count | None = None
+    command: str | None = None
+    date: str | None = None
+    seconds: Amount | None = None
+    citations: tuple[CitationRecord, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what has to fit together: a place, and a value of each column, for each object."""
+        n = len(self.objects)
+        p = _check_matrix("embedding", self.embedding, (n, None))[1]
+        if self.covariances is not None:
+            _check_matrix("covariances", self.covariances, (n, p, p))
+            variances = np.diagonal(self.covariances, axis1=1, axis2=2)
+            if variances.min() < 0:
+                raise ValueError(
+                    f"covariances: row {int(np.argwhere(variances < 0)[0, 0])} holds a variance below zero"
+                )
+            if len(self.scales or ()) < min(p, 3):
+                raise ValueError("scales must hold a number for each of 1, 2 and 3 dimensions shown")
+        for name, column in self.attributes.items():
+            if len(column) != n:
+                raise ValueError(
+                    f"attributes: the column {name!r} has {pluralize(len(column), 'value')} for "
+                    f"{pluralize(n, 'object')}; give one for each"
+                )
+        if self.scree is not None:
+            check_length("scree", self.scree, p)
+        later = () if self.placed is None else self.placed.objects
+        if later and (len(later) >= n or self.objects[-len(later) :] != later):
+            raise ValueError("placed.objects must be the last of the objects")
+
+    @property
+    def n_components(self) -> int:
+        """The dimension of the map."""
+        return int(self.embedding.shape[1])
+
+    @property
+    def n_fitted(self) -> int:
+        """How many objects the map was fitted to, without those that were placed on it."""
+        return len(self.objects) - (0 if self.placed is None else len(self.placed.objects))
+
+    @property
+    def map_error(self) -> tuple[float, float | None, float | None] | None:
+        """The held-out error of the map with its interval, or that of the whole solution where it has none."""
+        return None if self.error is None else self.error.of_map
+
+    @property
+    def chance(self) -> float:
+        """The error of guessing."""
+        return 0.5 if self.error is None else self.error.chance
+
+    @property
+    def reliability(self) -> float | None:
+        """The split-half reliability of the distances."""
+        return None if self.reproducibility is None else self.reproducibility.reliability
+
+    @property
+    def n_flagged(self) -> int:
+        """How many annotators are flagged."""
+        return sum(bool(person.flags) for person in self.annotators or ())
+
+    def findings_of(self, *codes: str) -> list[FindingRecord]:
+        """Return the findings with one of these codes."""
+        return [each for each in self.findings or () if each.code in codes]
+
+    def n_findings(self, severity: Severity) -> int:
+        """Return how many findings are of a severity."""
+        return sum(each.severity == severity for each in self.findings or ())
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
+        """Return results that were read, or raise an error that names what is wrong with them."""
+        if not isinstance(values, Mapping):
+            raise ValueError(f"the results must be a JSON object; got {type(values).__name__}{_RERUN}")
+        if values.get("format") != FORMAT:
+            raise ValueError(
+                f"the results have the format {reprlib.repr(values.get('format'))}, and this version of nearer reads "
+                f"format {FORMAT}{_RERUN}"
+            )
+        missing = [key for key in KEYS if key not in values]
+        if missing:
+            raise ValueError(f"the results lack {', '.join(missing)}{_RERUN}")
+        try:
+            return super().from_dict(values)
+        except ValueError as error:
+            raise ValueError(f"{error}{_RERUN}") from None
+
+    def summary(self) -> str:
+        """Return the map, its error and its reliability, a line each."""
+        title = f"{self.title or 'Map'}: a map of {pluralize(len(self.objects), 'object')}"
+        lines = [f"{title} in {pluralize(self.n_components, 'dimension')}"]
+        if self.map_error is not None:
+            lines.append(f"{percent(self.map_error[0])} of unseen comparisons wrong")
+        if self.reliability is not None:
+            lines.append(f"reliability of its distances {self.reliability:.2f}")
+        return "\n".join(lines)
+
+
+#: All keys of the file; each must be there.
+KEYS = tuple(each.metadata.get("key", each.name) for each in fields(StudyResults))
+
+
+def read_results(folder: str | PathLike[str]) -> StudyResults:
+    """Return the results in a folder that `nearer fit` wrote.
+
+    Examples
+    --------
+    >>> read_results("nowhere")
+    Traceback (most recent call last):
+    ValueError: nowhere holds no results: there is no results.json; make them with `nearer fit FILE -o nowhere`
+    """
+    path = Path(folder) / RESULTS
+    if not path.is_file():
+        raise ValueError(
+            f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
+        )
+    try:
+        return StudyResults.from_dict(read_json(path.read_bytes()))
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {str(error).removesuffix(_RERUN)}; run `nearer fit` again") from error
+
+
+def _check_matrix(name: str, array: FloatArray, shape: tuple[int | None, ...]) -> tuple[int, ...]:
+    """Check that numbers are finite and have a shape, None meaning at least one, and return the shape."""
+    fits = array.ndim == len(shape) and all(
+        have == want if want is not None else have >= 1 for have, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("p" if size is None else str(size) for size in shape)
+        raise ValueError(f"{name} must have the shape ({wanted}); got {array.shape}, and objects go by rows")
+    finite = np.abs(array) <= MAX_NUMBER
+    if not finite.all():
+        row = int(np.argwhere(~finite)[0, 0])
+        raise ValueError(f"{name}: row {row} holds a value that is not a finite number")
+    return array.shape
+
+
+def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
+    """Return what a study has found, for its file and its report."""
+    model, settings = study.model, study.settings
+    summary = study.answers.comparisons.summary()
+    places = study.places
+    found = StudyResults(
+        title=provenance.title,
+        source=_source(study, provenance),
+        counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
+        objects=tuple(map(str, model.objects_.tolist())),
+        embedding=model.embedding_,
+        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
+        covariances=None if places is None else places.covariances,
+        regions=_regions(study),
+        level=settings.level,
+        scales=None
+        if places is None
+        else tuple(places.radius(settings.level, n_axes) for n_axes in range(1, min(study.n_components, 3) + 1)),
+        ellipse_size=study.ellipse_size,
+        reproducibility=_reproducibility(study),
+        error=_error(study),
+        margins=_margins(study),
+        learning_curve=_curve(study),
+        trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
+        dimension=_dimension(study),
+        annotators=_annotators(study),
+        findings=None
+        if study.findings is None
+        else tuple(FindingRecord.from_dict(each) for each in study.findings.to_dicts()),
+        settings=_settings(study),
+        notes=study.notes,
+        missing=study.missing,
+        interrupted=study.interrupted,
+        versions={name: version(name) for name in _PROGRAMS} | {"python": platform.python_version()},
+        seed=settings.seed,
+        command=provenance.command,
+        date=provenance.date,
+        seconds=seconds,
+        citations=tuple(CitationRecord(**each) for each in citations(type(study.chosen).__name__, version("nearer"))),
+    )
+    return StudyResults.from_dict(found.to_dict())  # as readers of the file have it: None for what is not finite
+
+
+def _source(study: Study, provenance: Provenance) -> AnswerSource:
+    answers, report = study.answers, study.answers.report
+    return AnswerSource(
+        file=provenance.file or answers.source,
+        sha256=provenance.sha256,
+        kind=answers.kind,
+        n_answers=len(answers) if provenance.n_answers is None else provenance.n_answers,
+        n_bad=report.n_bad,
+        n_undecided=report.n_undecided,
+        left_out=tuple(LeftOutRecord.from_dict(left.to_dict()) for left in report.left_out),
+        n_files=answers.n_files if provenance.n_files is None else provenance.n_files,
+        catches=None if report.catches is None else CatchRecord(**report.catches._asdict()),
+        lots=provenance.lots or None,
+    )
 
 
 def share_known(judged: Comparisons, fitted: Comparisons) -> float:
@@ -98,91 +305,91 @@ def share_known(judged: Comparisons, fitted: Comparisons) -> float:
     return float(np.mean([row.tobytes() in known for row in rows]))
 
 
-def _regions(study: Study) -> dict[str, Any] | None:
-    """Return what the ellipses are: credible regions of a posterior, or confidence regions by resampling."""
+def _regions(study: Study) -> RegionRecord | None:
     if study.places is None:
         return None
     if study.is_distribution:
-        n_dimensions = study.chosen.draws_.points.shape[2]
-        return {"kind": "credible", "n_resamples": None, "unit": None, "n_dimensions": n_dimensions}
-    return {"kind": "confidence", "n_resamples": study.settings.n_resamples, "unit": study.places.by}
+        return RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
+    return RegionRecord("confidence", study.settings.n_resamples, study.places.by)
 
 
-def _scales(study: Study) -> list[float] | None:
-    """Return how many standard deviations an ellipse over 1, 2, 3 axes reaches out."""
-    if study.places is None:
-        return None
-    axes = range(1, min(study.model.embedding_.shape[1], 3) + 1)
-    return [study.places.radius(study.settings.level, n_axes) for n_axes in axes]
-
-
-def size_of_ellipses(study: Study) -> float | None:
-    """Return the size of a typical ellipse of 95%, whatever the level drawn; of an interval on a line."""
-    if study.places is None:
-        return None
-    places = study.places
-    return ellipse_size(places.embedding, places.covariances, places.radius(LEVEL, min(study.n_components, 2)))
-
-
-def _reproducibility(study: Study) -> dict[str, Any] | None:
+def _reproducibility(study: Study) -> ReproducibilityRecord | None:
     if study.distances is None:
         return None
     found = asdict(study.distances)
-    return {"unit": found.pop("by"), **found}
+    return ReproducibilityRecord(unit=found.pop("by"), **found)
 
 
-def _error(study: Study) -> dict[str, Any] | None:
+def _error(study: Study) -> ErrorRecord | None:
     if study.error is None:
         return None
-    found = study.error
-    return {
-        "held_out": found.error, "low": found.low, "high": found.high,
-        "map": found.map_error, "map_low": found.map_low, "map_high": found.map_high,
-        **_ceiling(study),
-        "chance": 0.5, "n_folds": found.n_splits, "unit": found.by,
-    }  # fmt: skip
+    found, ceiling = study.error, study.ceiling
+    error = ErrorRecord(
+        held_out=found.error,
+        low=found.low,
+        high=found.high,
+        map=found.map_error,
+        map_low=found.map_low,
+        map_high=found.map_high,
+        n_folds=found.n_splits,
+        unit=found.by,
+    )
+    if ceiling is None:
+        return error
+    return replace(
+        error,
+        ceiling=ceiling.error,
+        ceiling_at_most=ceiling.at_most,
+        ceiling_low=ceiling.low,
+        ceiling_high=ceiling.high,
+    )
 
 
-def _ceiling(study: Study) -> dict[str, float | None]:
-    found = study.ceiling
-    ends = (None,) * 4 if found is None else (found.error, found.at_most, found.low, found.high)
-    return dict(zip(("ceiling", "ceiling_at_most", "ceiling_low", "ceiling_high"), ends, strict=True))
+def _margins(study: Study) -> MarginRecord:
+    found = margins_histogram(study)
+    return MarginRecord(tuple(found["edges"].tolist()), tuple(found["counts"].tolist()), found["share_negative"])
 
 
-def _curve(study: Study) -> list[dict[str, Any]] | None:
+def _curve(study: Study) -> tuple[CurveStep, ...] | None:
     if study.curve is None:
         return None
     curve = study.curve
-    columns: list[Any] = [curve.sizes, curve.errors, curve.lows, curve.highs]
-    if curve.falls_by is not None:
-        columns.append([each if np.isfinite(each) else None for each in curve.falls_by])
-    names = ("n_comparisons", "error", "low", "high", "falls_by")[: len(columns)]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    falls_by = [None] * len(curve.sizes) if curve.falls_by is None else [_finite(each) for each in curve.falls_by]
+    columns = (curve.sizes, curve.errors, curve.lows, curve.highs)
+    rows = zip(*(np.asarray(column).tolist() for column in columns), falls_by, strict=True)
+    return tuple(CurveStep(*row) for row in rows)
 
 
-def _dimension(study: Study) -> dict[str, Any] | None:
-    if study.dimension is None:
-        return None
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _dimension(study: Study) -> DimensionRecord | None:
     found = study.dimension
-    names = ("candidates", "errors", "standard_errors", "chosen", "reliabilities")
-    return {
-        **{name: getattr(found, name) for name in names},
-        "rule": "one standard error",
-        "method": method_record(DIMENSION_METHOD),
-    }
+    if found is None:
+        return None
+    return DimensionRecord(
+        candidates=tuple(found.candidates.tolist()),
+        errors=tuple(found.errors.tolist()),
+        standard_errors=tuple(found.standard_errors.tolist()),
+        chosen=found.chosen,
+        reliabilities=None if found.reliabilities is None else tuple(found.reliabilities.tolist()),
+        rule="one standard error",
+        method=MethodRecord.of(DIMENSION_METHOD),
+    )
 
 
-def _annotators(study: Study, found: AnnotatorReliability) -> list[dict[str, Any]]:
+def _annotators(study: Study) -> tuple[AnnotatorRecord, ...] | None:
+    found = study.annotators
+    if found is None:
+        return None
     seconds = _median_seconds(study)
     flags = {} if study.findings is None else study.findings.flags()
-    columns = (found.names.tolist(), found.n_answers, found.errors, found.lows, found.highs)
-    return [
-        {
-            "name": str(name), "n_answers": number, "error": error, "low": low, "high": high,
-            "median_seconds": seconds.get(name), "flags": flags.get(str(name), []),
-        }
-        for name, number, error, low, high in zip(*columns, strict=True)
-    ]  # fmt: skip
+    columns = (found.n_answers.tolist(), found.errors.tolist(), found.lows.tolist(), found.highs.tolist())
+    return tuple(
+        AnnotatorRecord(str(name), n, error, low, high, seconds.get(name), tuple(flags.get(str(name), ())))
+        for name, n, error, low, high in zip(found.names.tolist(), *columns, strict=True)
+    )
 
 
 def _median_seconds(study: Study) -> dict[Any, float]:
@@ -196,7 +403,7 @@ def _median_seconds(study: Study) -> dict[Any, float]:
     return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
 
 
-def _settings(study: Study) -> dict[str, Any]:
+def _settings(study: Study) -> SettingsRecord:
     model, chosen = study.model, study.chosen
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
     decided = {
@@ -211,27 +418,11 @@ def _settings(study: Study) -> dict[str, Any]:
         if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
             method = type(chosen).__name__
         else:
-            decided = {"method": method_record(chosen), **decided}
-    return {
-        "method": method,
-        "parameters": parameters | {"n_components": study.n_components},
-        "chosen": decided,
-        "run": asdict(study.settings),
-        "weighed": study.weighed,
-    }
-
-
-def method_record(model: OrdinalEmbedding) -> dict[str, Any]:
-    """Return the name of a method and the settings that it was given, without dimension and seed.
-
-    Examples
-    --------
-    >>> method_record(DIMENSION_METHOD)
-    {'name': 'SOE', 'parameters': {'trace': 0.01}}
-    """
-    usual = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}
-    given = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name]}
-    return {
-        "name": type(model).__name__,
-        "parameters": {name: value for name, value in given.items() if name not in ("n_components", "random_state")},
-    }
+            decided = {"method": MethodRecord.of(chosen).to_dict(), **decided}
+    return SettingsRecord(
+        method,
+        plain_values(parameters | {"n_components": study.n_components}),
+        plain_values(decided),
+        asdict(study.settings),
+        study.weighed,
+    )

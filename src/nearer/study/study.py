@@ -1,27 +1,31 @@
 """A study: a map fitted to answers, and the analyses that show how far to trust it.
 
-Every analysis has a seed of its own, so that leaving one out changes none of the others, and so that the folds by which
-the number of dimensions was chosen are not those on which its error is measured. All analyses use the answers as they
-are, also where the map was fitted to weighted ones.
+Each analysis has its own seed, so that leaving one out changes none of the others, and so that the folds by which the
+number of dimensions was chosen are not those on which its error is measured. All analyses use the answers as they are,
+also where the map was fitted to weighted ones.
 """
 
 from __future__ import annotations
 
+import datetime
+import shlex
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer._common.arrays import FloatArray
-from nearer._common.formatting import pluralize
-from nearer.checking import Finding, Findings, check
+from nearer._common.formatting import percent, pluralize
+from nearer._common.progress import progress_bar
+from nearer.checking import Finding, Findings, check, message_of
 from nearer.checking.context import derive_seed
 from nearer.checking.doctor import MAP_CHECKS
+from nearer.checking.findings import format_line
 from nearer.checking.sample_size import (
+    CURVE_CODES,
     CURVE_SEED,
     check_distances,
     curve_trend,
@@ -42,13 +46,17 @@ from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
 from nearer.evaluation.dimension import NO_DIMENSION, DimensionChoice, choose_dimension
 from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
 from nearer.evaluation.metrics import margins
-from nearer.evaluation.reproducibility import SplitHalf
-from nearer.evaluation.uncertainty import Bootstrap, bootstrap
+from nearer.evaluation.reproducibility import DISTANCES_FAIR, SplitHalf, ellipse_size
+from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
-from nearer.study.annotator_weights import AnnotatorWeighted
-from nearer.study.schema import NOT_CONVERGED
-from nearer.study.settings import RunSettings
+from nearer.study.records import NOT_CONVERGED
+from nearer.study.settings import AnnotatorWeighted, RunSettings
+
+if TYPE_CHECKING:
+    from nearer.io.multi_file import FileList
+    from nearer.study.records import Lot
+    from nearer.study.results import StudyResults
 
 N_MARGIN_BINS = 40
 CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -56,6 +64,44 @@ CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
 #: beyond the true one.
 DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the answers of a study come from, and the command that made it, for its results and its log.
+
+    Parameters
+    ----------
+    title : str
+    file, sha256 : str, optional
+        Of the answers; the name is theirs if left out.
+    n_files, n_answers : int, optional
+        Counted in the answers if left out.
+    lots : tuple of Lot
+        Where answers were added to earlier ones.
+    command : str, optional
+    date : str
+        Now if left out.
+    """
+
+    title: str = "Map"
+    file: str | None = None
+    sha256: str | None = None
+    n_files: int | None = None
+    n_answers: int | None = None
+    lots: tuple[Lot, ...] = ()
+    command: str | None = None
+    date: str = field(default_factory=_now)
+
+    @classmethod
+    def of_files(cls, files: FileList, arguments: Sequence[str], title: str | None = None) -> Self:
+        """Return the provenance of a study of files, and the arguments of the command line that made it."""
+        command = shlex.join(["nearer", *arguments])
+        return cls(title or files.title, files.source, files.digest(), len(files.paths), command=command)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +132,10 @@ class Study:
         Whether Ctrl-C ended the run before its time.
     weighed : bool
         Whether some people count less than others.
+    results : StudyResults or None
+        What `run_study` has written as results.json.
+    files : tuple of str
+        The names of all files that it has written.
     """
 
     answers: Answers
@@ -103,6 +153,8 @@ class Study:
     missing: tuple[str, ...] = ()
     interrupted: bool = False
     weighed: bool = False
+    results: StudyResults | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def chosen(self) -> OrdinalEmbedding:
@@ -142,20 +194,56 @@ class Study:
         """The dimension of the map."""
         return int(self.model.embedding_.shape[1])
 
+    @property
+    def n_restarts(self) -> tuple[int, int] | None:
+        """How many starts there were, and how many led to the map; None for one, and for chains of a posterior."""
+        made, agreed = getattr(self.model, "restarts_", (1, 1))
+        return (made, agreed) if made > 1 else None
 
-def scaled_margins(study: Study) -> FloatArray:
-    """Return the margins of all answers on the map, in units of the mean squared distance between two objects, (m,)."""
-    gamma = margins(study.answers.comparisons.reindex(study.model.objects_), study.model.embedding_)
-    spread = 2 * study.model.embedding_.var(axis=0).sum()
-    scaled: FloatArray = gamma / spread if spread > 0 else gamma
-    return scaled
+    @property
+    def ellipse_size(self) -> float | None:
+        """The size of a typical ellipse of 95%, whatever the level drawn; of an interval on a line."""
+        if self.places is None:
+            return None
+        places, n_axes = self.places, min(self.n_components, 2)
+        return ellipse_size(places.embedding, places.covariances, places.radius(LEVEL, n_axes))
+
+    def summary(self) -> str:
+        """Return what was found, a line each."""
+        answers, n_objects = self.answers, self.model.n_objects_
+        lines = [
+            f"{pluralize(n_objects, 'object')}, {pluralize(len(answers), 'answer')} "
+            f"({pluralize(len(answers.comparisons), 'comparison')})",
+            f"a map of {pluralize(self.n_components, 'dimension')}, by {type(self.chosen).__name__}",
+        ]
+        if self.n_restarts is not None:
+            lines.append(f"{self.n_restarts[1]} of {pluralize(self.n_restarts[0], 'start')} led to this map")
+        if answers.report.n_bad:
+            lines.append(f"{pluralize(answers.report.n_bad, 'row')} skipped because they could not be used")
+        lines += [str(found) for found in (self.error, self.ceiling, self.distances) if found is not None]
+        # Of a map whose distances are not reproducible, small ellipses would promise too much.
+        if self.ellipse_size is not None and not (self.distances and self.distances.reliability < DISTANCES_FAIR):
+            lines.append(
+                f"a typical object is known to lie within {percent(self.ellipse_size)} of the typical distance between "
+                "two objects (95% ellipse)"
+            )
+        if self.curve is not None:
+            lines += [message_of(finding).text for finding in self.findings or () if finding.code in CURVE_CODES]
+        lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def margins_histogram(study: Study) -> dict[str, Any]:
-    """Return the histogram of the margins of all answers, outliers in the outermost bins, and the share below zero."""
-    gamma, weights = scaled_margins(study), study.answers.comparisons.sample_weight
+    """Return the histogram of the margins of all answers, and the share below zero.
+
+    Margins are in units of the mean squared distance between two objects.
+    """
+    points, comparisons = study.model.embedding_, study.answers.comparisons
+    gamma, weights = margins(comparisons.reindex(study.model.objects_), points), comparisons.sample_weight
+    spread = 2 * points.var(axis=0).sum()
+    gamma = gamma / spread if spread > 0 else gamma
     limit = float(np.quantile(np.abs(gamma), 0.995)) or 1.0
-    # One value far out must not leave all others in one bin.
+    # Outliers are in the outermost bins: one value far out must not leave all others in one bin.
     counts, edges = np.histogram(gamma.clip(-limit, limit), bins=N_MARGIN_BINS, range=(-limit, limit))
     return {"edges": edges, "counts": counts, "share_negative": error_from_margins(gamma, weights)}
 
@@ -327,7 +415,8 @@ def _error(study: Study, seed: int) -> HeldOutError:
 
 
 def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
-    return noise_ceiling(study.answers.comparisons, level=study.settings.level)
+    with progress_bar("noise ceiling", bar_format="{desc}: {elapsed}"):
+        return noise_ceiling(study.answers.comparisons, level=study.settings.level)
 
 
 def _findings(study: Study, seed: int) -> Findings:

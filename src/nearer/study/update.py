@@ -1,108 +1,243 @@
-"""A map brought up to date: fitted anew with the answers that came later, or with new objects placed on it.
+"""A study brought up to date: fitted anew with further answers, with new objects placed on its map, or rotated.
 
 **Update.** A stored model has its comparisons, with people, trials and weights; they are joined with the new ones, and
 the run is repeated with the same settings. The new map is rotated, and reflected, onto the old one, which changes no
 distance, so that readers find every object where it was. How far objects have moved is measured once the new map is
 also scaled onto the old one, in units of its typical (root mean square) distance between two objects.
 
-**Placement.** The objects of the run stay where they are, with their ellipses, and all figures of the run are still
-those of the map before. Where a new object may lie is found by placing it again by answers with random weights (the
-Bayesian bootstrap, as in `nearer.evaluation`), a weight for each trial, while the others are held fixed,
+**Placement.** The objects of the study stay where they are, with their ellipses, and all figures are still those of the
+map before. Where a new object may lie is found by placing it again by answers with random weights (the Bayesian
+bootstrap, as in `nearer.evaluation`), a weight for each trial, while the others are held fixed,
 
-    C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the run of C_i.
+    C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the study of C_i.
 
 The second part is the uncertainty of the objects that it is placed by: a new object is known no better than they are.
 With fewer than ten trials an object gets the spread of the whole map. A `PosteriorEmbedding` has draws of new objects
 given each of its maps, and needs none of this.
+
+**Rotation** changes no distance, and nothing that was found out about the map: errors, margins and sizes of ellipses.
 """
 
 from __future__ import annotations
 
 import copy
-import shutil
+import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import percent, pluralize
-from nearer._common.json_files import plain_values
+from nearer._common.formatting import decimals, percent, pluralize, quote, quote_all
 from nearer._common.randomness import RandomState, stream
+from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.storage import save_model
+from nearer.embedding.storage import load_model
+from nearer.evaluation.distances import DISTANCES, SPREAD
 from nearer.evaluation.held_out import judge, read_judged
 from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
 from nearer.io import Answers, Catches, Kind, ReadingReport
 from nearer.io.answers import LeftOut
 from nearer.io.labels import match_labels
-from nearer.study.figures import draw_placed
-from nearer.study.folder import LOG, new_run, read_results, write_distances, write_map
-from nearer.study.results import share_known
+from nearer.study.figures import FIGURES, read_attributes
+from nearer.study.folder import LOG, has_study, run_study, write_run
+from nearer.study.records import CatchRecord, Lot, PlacedRecord
+from nearer.study.results import StudyResults, read_results, share_known
 from nearer.study.settings import RunSettings
+from nearer.study.study import Provenance, Study
 
-_SAID_TWICE, _SAID_BY_OTHERS = 0.05, 0.5  # shares of comparisons that may well be there by chance
-_FEWEST = 3  # objects on both maps that one can be laid onto the other by
+# Shares of comparisons that may be in both sets by chance: of the same person, and of anybody.
+_MAX_KNOWN_OF_PERSON, _MAX_KNOWN = 0.05, 0.5
+_MIN_SHARED = 3  # objects on both maps by which one is rotated onto the other
+_MAX_LISTED = 5
+_N_RESAMPLES = 50
+_MIN_TRIALS = 10  # of an object whose place is more than a guess
+_SPREAD_COLUMN = re.compile(r"sd\d+")  # of embedding.csv, which holds no coordinates
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
-    """A map that was made before: its model, its results, and where it lies.
+class StoredStudy:
+    """A study in a folder.
 
     Attributes
     ----------
     model : estimator
         Fitted.
-    results : dict
+    results : StudyResults
     folder : Path
     """
 
     model: OrdinalEmbedding
-    results: Mapping[str, Any]
+    results: StudyResults
     folder: Path
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Return the study in a folder, whose model and results must be about the same objects."""
+        model, results = load_model(folder), read_results(folder)
+        if list(results.objects) != [str(label) for label in model.objects_.tolist()]:
+            raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
+        return cls(model, results, folder)
 
     @property
     def settings(self) -> RunSettings:
         """The settings of its run."""
-        run = (self.results["settings"] or {}).get("run") or {}
+        run = self.results.settings.run
         known = {each.name for each in fields(RunSettings)}
         if not run or not set(run) <= known or "method" not in run:
             raise ValueError(f"{self.folder} does not say how its map was made; make it again with `nearer fit`")
         if run.get("weigh_annotators"):
             raise ValueError(
-                f"the answers of {self.folder} are stored as people were weighed, which further answers may change; "
+                f"the answers of {self.folder} are stored as people were weighted, which further answers may change; "
                 "fit all files at once: nearer fit OLD NEW --weigh-annotators"
             )
         return RunSettings(**run)
 
     @property
-    def lots(self) -> list[dict[str, Any]]:
-        """What is known of the answers that it was made from, a lot for each time that some were added."""
-        source, placed = self.results["source"] or {}, self.results["placed"] or {}
-        lots = list(source.get("lots") or [])
-        if not lots:
-            own = {"file": source.get("file") or "answers", "sha256": source.get("sha256")}
-            lots = [own | {"n_answers": source.get("n_answers"), "command": self.results["command"]}]
-        if placed:
-            command = "; ".join(placed.get("commands") or []) or None
-            lots.append({"file": "objects placed later", "n_answers": placed.get("n_answers"), "command": command})
-        return [{key: value for key, value in lot.items() if value is not None} for lot in lots]
+    def lots(self) -> tuple[Lot, ...]:
+        """The answers that it was made from, a lot for each time that some were added."""
+        source, placed = self.results.source, self.results.placed
+        own = Lot(source.file or "answers", source.sha256, source.n_answers, self.results.command)
+        lots = source.lots or (own,)
+        if placed is not None:
+            command = "; ".join(placed.commands) or None
+            lots += (Lot("objects placed later", n_answers=placed.n_answers, command=command),)
+        return lots
+
+    def refuse_again(self, lot: Provenance) -> None:
+        """Refuse the very answers that the map was made from."""
+        if any(each.sha256 == lot.sha256 for each in self.lots):
+            raise ValueError(
+                f"the map of {self.folder} was made from {lot.file}: its answers would count double; name the file "
+                "of those that came later"
+            )
 
 
-def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
-    """Return the answers of an earlier map and new ones, and what is to be said of that.
+@dataclass(frozen=True)
+class Changes(Result):
+    """What further answers have changed.
+
+    Attributes
+    ----------
+    n_added : int
+        Answers.
+    new_objects : tuple of str
+    error_before, error_after : float or None
+        On held-out answers.
+    error_of_old_map_on_new_answers : float or None
+        As far as they are about its objects.
+    moved : dict from str to float
+        How far each object on both maps has moved, in typical distances between two of them; most first.
+    """
+
+    n_added: int
+    new_objects: tuple[str, ...]
+    error_before: float | None
+    error_after: float | None
+    error_of_old_map_on_new_answers: float | None
+    moved: dict[str, float]
+
+    def summary(self) -> str:
+        """Return the changes, a line each."""
+        lines = [f"what the {pluralize(self.n_added, 'new answer')} changed:"]
+        if self.error_of_old_map_on_new_answers is not None:
+            of_old = decimals(self.error_of_old_map_on_new_answers)
+            lines.append(f"  the map before predicted them with an error of {of_old}")
+        if self.error_before is not None and self.error_after is not None:
+            lines.append(f"  held-out error {decimals(self.error_before)} before, {decimals(self.error_after)} now")
+        if self.new_objects:
+            lines.append(f"  {pluralize(len(self.new_objects), 'new object')}: {quote_all(self.new_objects, 10)}")
+        if self.moved:
+            most = ", ".join(f"{quote(label)} {percent(away)}" for label, away in [*self.moved.items()][:_MAX_LISTED])
+            lines.append(f"  moved most, in typical distances between two objects: {most}")
+        return "\n".join(lines)
+
+
+def update_study(
+    earlier: StoredStudy,
+    new: Answers,
+    folder: Path,
+    lot: Provenance | None = None,
+    *,
+    despite_errors: bool = False,
+    log_step: Callable[[str], None] = lambda step: None,
+    log_note: Callable[[str], None] = lambda note: None,
+) -> tuple[Study, Changes]:
+    """Fit a map anew with further answers, rotate it onto the one before, and write the study.
+
+    Parameters
+    ----------
+    earlier : StoredStudy
+    new : Answers
+    folder : Path
+        As for `run_study`; that of the earlier study is left as it was until the new one is complete.
+    lot : Provenance, optional
+        Of the new answers.
+    despite_errors : bool
+    log_step : callable, optional
+        Called with the name of each step before it begins.
+    log_note : callable, optional
+        Called with each remark on how the answers fit together.
+    """
+    settings = earlier.settings
+    lot = lot or Provenance(file=new.source)
+    answers, notes = joined(earlier, new)
+    for note in notes:
+        log_note(note)
+    study = run_study(
+        answers,
+        settings,
+        folder,
+        _provenance(earlier, lot, len(new)),
+        notes=(*notes, f"{len(new)} answers of {new.source} were added to those of {earlier.folder}"),
+        despite_errors=despite_errors,
+        keep_earlier=folder.resolve() == earlier.folder.resolve(),
+        transform=lambda model: rotated_onto(model, earlier.model),
+        log_step=log_step,
+    )
+    known, before = set(earlier.model.objects_.tolist()), earlier.results.error
+    return study, Changes(
+        n_added=len(new),
+        new_objects=tuple(str(label) for label in study.model.objects_.tolist() if label not in known),
+        error_before=None if before is None else before.held_out,
+        error_after=None if study.error is None else study.error.error,
+        error_of_old_map_on_new_answers=error_on_new(earlier.model, new),
+        moved=displacements(study.model, earlier.model),
+    )
+
+
+def _provenance(earlier: StoredStudy, lot: Provenance, n_new: int) -> Provenance:
+    """Return the provenance of answers that came in several lots."""
+    results = earlier.results
+    lots = (*earlier.lots, Lot(lot.file or "answers", lot.sha256, n_new, lot.command))
+    lines = sorted(f"{each.file} {each.sha256 or ''}\n" for each in lots)
+    n_answers = [each.n_answers for each in lots]
+    return Provenance(
+        title=(results.placed.title if results.placed is not None else None) or results.title or lot.title,
+        file=", then ".join(each.file for each in lots),
+        sha256=sha256("".join(lines).encode()).hexdigest(),
+        n_files=(results.source.n_files or 1) + (lot.n_files or 1),
+        n_answers=None if None in n_answers else sum(each or 0 for each in n_answers),
+        lots=lots,
+        command=lot.command,
+        date=lot.date,
+    )
+
+
+def joined(earlier: StoredStudy, new: Answers) -> tuple[Answers, tuple[str, ...]]:
+    """Return the answers of an earlier map and new ones, and remarks on them.
 
     Trials of the two are never one trial; a person of the same name is one person. Response times, confidences and
-    places on the screen are not stored with a map, so that nothing is said of them here.
+    places on the screen are not stored with a map, so that they are left out here.
     """
     if not isinstance(earlier.model.comparisons_, Comparisons):
         raise ValueError(f"the answers of {earlier.folder} are not stored with it; fit all files at once")
@@ -115,19 +250,19 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
         )
     if old.annotators is None and added.annotators is not None:
         notes.append(
-            f"{earlier.folder} does not know who answered, so that nobody is told apart in {new.source} either"
+            f"{earlier.folder} does not know who answered, so that people are not distinguished in {new.source} either"
         )
         added = replace(added, annotators=None)
-    notes += _without_rules(earlier, new)
-    before, after = _numbered(old), new.trial_of
-    numbers = np.concatenate([before, after + before.max() + 1])
+    notes += _missing_rules(earlier, new)
+    before = np.arange(len(old)) if old.trials is None else trial_indices(old)
+    numbers = np.concatenate([before, new.trial_of + before.max() + 1])
     trials = numbers if old.trials is not None or added.trials is not None else None
     bare = [
         replace(each, trials=None, annotators=None if each.annotators is None else _texts(each.annotators))
         for each in (old, added)
     ]
     comparisons = replace(Comparisons.concatenate(bare), trials=trials)
-    known, most = _known(added.reindex(comparisons.objects), old)
+    known, most = _share_repeated(added.reindex(comparisons.objects), old)
     if known > most:
         same = "answers of the same people" if comparisons.annotators is not None else "comparisons"
         notes.append(
@@ -137,83 +272,71 @@ def joined(earlier: Earlier, new: Answers) -> tuple[Answers, tuple[str, ...]]:
     return _answers(earlier, new, comparisons, numbers), tuple(notes)
 
 
-def _without_rules(earlier: Earlier, new: Answers) -> list[str]:
-    """Return a note on rules that left rows out of the earlier answers and were not said again; people are others."""
+def _missing_rules(earlier: StoredStudy, new: Answers) -> list[str]:
+    """Return a note on rules that left rows out of the earlier answers alone; people are others."""
     people = ("person", *new.report.columns.get("annotator", ()))
-    again = {left._replace(n_rows=0) for left in new.report.left_out}
+    given = {left._replace(n_rows=0) for left in new.report.left_out}
     rules = dict.fromkeys(left._replace(n_rows=0) for left in _left_out(earlier))
-    missing = [rule.where for rule in rules if rule not in again and rule.column not in people]
+    missing = [rule.where for rule in rules if rule not in given and rule.column not in people]
     if not missing:
         return []
     return [
         f"{earlier.folder} was made without rows where {', '.join(missing[:5])}; nothing of the kind was left out of "
-        f"{new.source}. If it has such rows, say the same --keep, --exclude, --where or --catch again"
+        f"{new.source}. If it has such rows, give the same --keep, --exclude, --where or --catch again"
     ]
 
 
-def _left_out(earlier: Earlier) -> list[LeftOut]:
+def _left_out(earlier: StoredStudy) -> list[LeftOut]:
     """Return what was left out of the earlier answers."""
-    source = earlier.results["source"] or {}
-    return [
-        LeftOut(each["n_rows"], each["column"], each["sign"], tuple(each["values"]))
-        for each in source.get("left_out") or []
-    ]
+    return [LeftOut(left.n_rows, left.column, left.sign, left.values) for left in earlier.results.source.left_out]
 
 
-def _known(added: Comparisons, old: Comparisons) -> tuple[float, float]:
+def _share_repeated(added: Comparisons, old: Comparisons) -> tuple[float, float]:
     """Return the share of comparisons that are there already, of the same person if that is known; and the usual one.
 
-    Of few objects, other people say the same of the same questions all the time.
+    Of few objects, other people answer the same questions alike all the time.
     """
     if old.annotators is None or added.annotators is None:
-        return share_known(added, old), _SAID_BY_OTHERS
+        return share_known(added, old), _MAX_KNOWN
     asked = zip(_texts(old.annotators).tolist(), old.reindex(added.objects).oriented.tolist(), strict=True)
     there = {(person, *row) for person, row in asked}
     rows = zip(_texts(added.annotators).tolist(), added.oriented.tolist(), strict=True)
-    return float(np.mean([(person, *row) in there for person, row in rows])), _SAID_TWICE
-
-
-def _numbered(comparisons: Comparisons) -> NDArray[np.intp]:
-    return np.arange(len(comparisons)) if comparisons.trials is None else trial_indices(comparisons)
+    return float(np.mean([(person, *row) in there for person, row in rows])), _MAX_KNOWN_OF_PERSON
 
 
 def _texts(labels: NDArray[Any]) -> NDArray[np.str_]:
-    """Return who answered as text: a file writes 7 where another has a number."""
+    """Return annotators as text: a file writes 7 where another has a number."""
     return np.array([str(label) for label in labels.tolist()])
 
 
-def _answers(earlier: Earlier, new: Answers, comparisons: Comparisons, numbers: NDArray[np.intp]) -> Answers:
+def _answers(earlier: StoredStudy, new: Answers, comparisons: Comparisons, numbers: NDArray[np.intp]) -> Answers:
     """Return the joined comparisons as answers, with what was left out of either lot."""
     _, first, answer_of = np.unique(numbers, return_index=True, return_inverse=True)
-    source = earlier.results["source"] or {}
-    kind: Kind = (
-        new.kind if source.get("kind") == new.kind else ("triplet" if comparisons.is_triplets else "quadruplet")
-    )
-    of_new = new.report
+    source, of_new = earlier.results.source, new.report
+    mixed: Kind = "triplet" if comparisons.is_triplets else "quadruplet"
     return Answers(
         comparisons=comparisons,
         answer_of=answer_of,
-        kind=new.kind if source.get("kind") == new.kind else kind,
-        source=f"{source.get('file') or earlier.folder.name}, then {new.source}",
+        kind=new.kind if source.kind == new.kind else mixed,
+        source=f"{source.file or earlier.folder.name}, then {new.source}",
         lines=np.arange(1, len(first) + 1),
         annotators=None if comparisons.annotators is None else comparisons.annotators[first],
         report=ReadingReport(
             findings=of_new.findings,
             bad_rows=of_new.bad_rows,
-            n_bad=(source.get("n_bad") or 0) + of_new.n_bad,
-            n_undecided=(source.get("n_undecided") or 0) + of_new.n_undecided,
+            n_bad=(source.n_bad or 0) + of_new.n_bad,
+            n_undecided=(source.n_undecided or 0) + of_new.n_undecided,
             left_out=(*_left_out(earlier), *of_new.left_out),
-            catches=_catches(source.get("catches"), of_new.catches),
+            catches=_catches(source.catches, of_new.catches),
         ),
     )
 
 
-def _catches(old: Mapping[str, Any] | None, new: Catches | None) -> Catches | None:
+def _catches(old: CatchRecord | None, new: Catches | None) -> Catches | None:
     """Return how people did on the catch questions of either lot."""
-    if not old:
+    if old is None:
         return new
-    lots = [Catches(old.get("column", ""), old.get("by", "expected"), old["people"], old["n_asked"], old["n_right"])]
-    lots += [new] if new is not None else []
+    lots = [Catches(old.column, old.by, old.people, old.n_asked, old.n_right), *([] if new is None else [new])]
     counts: dict[str, list[int]] = {}
     for lot in lots:
         for person, asked, right in zip(lot.people, lot.n_asked, lot.n_right, strict=True):
@@ -223,36 +346,22 @@ def _catches(old: Mapping[str, Any] | None, new: Catches | None) -> Catches | No
     return Catches(lots[-1].column, lots[-1].by, tuple(counts), n_asked, n_right)
 
 
-def about_lots(earlier: Earlier, lot: Mapping[str, Any], n_files: int) -> dict[str, Any]:
-    """Return what the results say of answers that came in several lots."""
-    lots = [*earlier.lots, dict(lot)]
-    lines = sorted(f"{each['file']} {each.get('sha256', '')}\n" for each in lots)
-    n_answers = [each.get("n_answers") for each in lots]
-    source = earlier.results["source"] or {}
-    known = {"n_answers": sum(number or 0 for number in n_answers)} if None not in n_answers else {}
-    return {
-        "file": ", then ".join(each["file"] for each in lots),
-        "sha256": sha256("".join(lines).encode()).hexdigest(),
-        "source": {"lots": lots, "n_files": (source.get("n_files") or 1) + n_files, **known},
-    }
-
-
-def turned_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
-    """Return a model whose map is turned such that the objects on both lie where they were, as well as that can be."""
+def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
+    """Return a model whose map is rotated such that the objects on both lie where they were, as well as that can be."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _FEWEST:
+    if len(mine) < _MIN_SHARED:
         return model
     points, onto = model.embedding_[mine], earlier.embedding_[theirs]
-    wide = np.zeros_like(points)  # axes that one of the two lacks are beside the others
+    padded = np.zeros_like(points)  # axes that one of the two lacks are orthogonal to the others
     p = min(points.shape[1], onto.shape[1])
-    wide[:, :p] = (onto - onto.mean(axis=0))[:, :p]
-    return model.turned(rotation(points - points.mean(axis=0), wide)[0])
+    padded[:, :p] = (onto - onto.mean(axis=0))[:, :p]
+    return model.turned(rotation(points - points.mean(axis=0), padded)[0])
 
 
-def moved(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
+def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
     """Return how far each object on both maps has moved, in typical distances between two of them; most first."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _FEWEST or model.embedding_.shape[1] != earlier.embedding_.shape[1]:
+    if len(mine) < _MIN_SHARED or model.embedding_.shape[1] != earlier.embedding_.shape[1]:
         return {}
     onto = earlier.embedding_[theirs]
     typical = float(np.sqrt(2 * onto.var(axis=0).sum()))
@@ -283,17 +392,13 @@ def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
     return float(np.average(wrong, weights=judged.sample_weight))
 
 
-_N_RESAMPLES = 50
-_FEWEST_TRIALS = 10
-
-
 @dataclass(frozen=True, eq=False)
 class Placed:
     """Objects that were placed on a map.
 
     Attributes
     ----------
-    objects : list of str
+    objects : tuple of str
     points : ndarray, shape (k, p)
     covariances : ndarray, shape (k, p, p), or None
         None where the run has none.
@@ -303,19 +408,11 @@ class Placed:
         How many of them have too few answers to know where they lie.
     """
 
-    objects: list[str]
+    objects: tuple[str, ...]
     points: FloatArray
     covariances: FloatArray | None
     n_answers: int
     n_unsure: int = 0
-
-
-def results_for(model: OrdinalEmbedding, folder: Path) -> dict[str, Any]:
-    """Return the results in a folder, if they are those of the model in it."""
-    results = read_results(folder)
-    if results["objects"] != [str(label) for label in model.objects_.tolist()]:
-        raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
-    return results
 
 
 def place_objects(
@@ -337,12 +434,12 @@ def place_objects(
     before, untouched = model.n_objects_, copy.deepcopy(model)
     comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
     points = model.place(comparisons)
-    labels = [str(label) for label in model.objects_[before:].tolist()]
+    labels = tuple(str(label) for label in model.objects_[before:].tolist())
     rows = comparisons.reindex(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
     trials = answers.trial_of
-    heard = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
-    unsure = heard < _FEWEST_TRIALS
+    n_trials = np.array([len(np.unique(trials[(rows == new).any(axis=1)])) for new in range(before, model.n_objects_)])
+    unsure = n_trials < _MIN_TRIALS
     n_unsure = int(unsure.sum())
     if covariances is None:
         return Placed(labels, points, None, n_answers, n_unsure)
@@ -367,42 +464,102 @@ def _placed_again(
         return copy.deepcopy(model).place(replace(comparisons, weights=weights))
 
 
-def write_placed(
-    model: OrdinalEmbedding, results: dict[str, Any], new: Placed, folder: Path, command: str | None = None
-) -> None:
-    """Write a map that has got new objects, and the results of the old one brought up to date."""
-    larger = {**results, **_larger(model, results, new, command)}
-    with new_run(folder) as new_files:  # what shows the map without these objects goes
-        save_model(model, new_files)
-        write_map(model, larger, new_files)
-        write_distances(model, new_files)
-        draw_placed(larger, new_files)
-        if (folder / LOG).is_file():
-            shutil.copyfile(folder / LOG, new_files / LOG)
+def write_placed(stored: StoredStudy, new: Placed, folder: Path, command: str | None = None) -> None:
+    """Write a map that has got new objects, with the results of the one before brought up to date."""
+    results, number = stored.results, len(new.objects)
+    earlier = results.placed or PlacedRecord(new.objects)
+    placed = PlacedRecord(
+        objects=new.objects if results.placed is None else (*earlier.objects, *new.objects),
+        n_answers=(earlier.n_answers or 0) + new.n_answers,
+        n_unsure=(earlier.n_unsure or 0) + new.n_unsure,
+        title=earlier.title or results.title or "Map",
+        commands=(*earlier.commands, *([command] if command else [])),
+    )
+    known = results.covariances is not None and new.covariances is not None
+    larger = replace(
+        results,
+        title=f"{placed.title}, with {pluralize(len(placed.objects), 'object')} placed on it",
+        objects=tuple(str(label) for label in stored.model.objects_.tolist()),
+        embedding=stored.model.embedding_,
+        scree=tuple(np.sort(stored.model.embedding_.var(axis=0))[::-1].tolist()),
+        covariances=np.concatenate([results.covariances, new.covariances]) if known else None,
+        attributes={name: [*column, *[None] * number] for name, column in results.attributes.items()},
+        counts=replace(results.counts, n_objects=len(results.objects) + number),
+        notes=(*results.notes, f"{pluralize(number, 'object')} placed on the map of {len(results.objects)}"),
+        placed=placed,
+    )
+    is_same = folder.resolve() == stored.folder.resolve()
+    write_run(stored.model, larger, folder, {LOG: folder / LOG} if is_same else {})
 
 
-def _larger(model: OrdinalEmbedding, results: Mapping[str, Any], new: Placed, command: str | None) -> dict[str, Any]:
-    """Return what is different in the results of the larger map."""
-    before, number = len(results["objects"]), len(new.objects)
-    earlier = results["placed"] or {}
-    objects = [*earlier.get("objects", []), *new.objects]
-    title = earlier.get("title", results["title"] or "Map")
-    columns, old = (results["attributes"] or {}).items(), results["covariances"]
-    both = None if old is None or new.covariances is None else [*old, *plain_values(new.covariances)]
-    return {
-        "title": f"{title}, with {pluralize(len(objects), 'object')} placed on it",
-        "objects": [str(label) for label in model.objects_.tolist()],
-        "embedding": plain_values(model.embedding_),
-        "scree": plain_values(np.sort(model.embedding_.var(axis=0))[::-1]),
-        "covariances": both,
-        "attributes": {name: [*column, *[None] * number] for name, column in columns},
-        "summary": {**(results["summary"] or {}), "n_objects": before + number},
-        "notes": [*(results["notes"] or []), f"{pluralize(number, 'object')} placed on the map of {before}"],
-        "placed": {
-            "objects": objects,
-            "n_answers": earlier.get("n_answers", 0) + new.n_answers,
-            "n_unsure": earlier.get("n_unsure", 0) + new.n_unsure,
-            "title": title,
-            "commands": [*earlier.get("commands", []), *([command] if command else [])],
-        },
-    }
+def read_coordinates(path: Path, objects: Sequence[str]) -> FloatArray:
+    """Return where objects lie on another map, (n, q), NaN for those that are not on it.
+
+    Parameters
+    ----------
+    path : Path
+        The folder of a study, or a CSV with a column of labels and a column of numbers for each axis.
+    objects : sequence of str
+    """
+    if path.is_dir():
+        other = read_results(path)
+        row_of = {label: row for row, label in enumerate(other.objects)}
+        if not any(label in row_of for label in objects):
+            raise ValueError(f"the maps have no object in common; {path} has {quote_all(other.objects)}")
+        nowhere = np.full(other.n_components, np.nan)
+        return np.array([other.embedding[row_of[label]] if label in row_of else nowhere for label in objects])
+    columns = {name: of for name, of in read_attributes(path, objects).items() if not _SPREAD_COLUMN.fullmatch(name)}
+    words = [name for name, column in columns.items() if any(isinstance(cell, str) for cell in column)]
+    if words or not columns:
+        raise ValueError(f"{path} must have numbers beside the labels, an axis a column; {quote_all(words)} has words")
+    places = np.array(list(columns.values()), dtype=np.float64).T
+    places[np.isnan(places).any(axis=1)] = np.nan
+    return places
+
+
+def objects_on_both(places: FloatArray, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which objects have a place on another map, too, or raise an error if they are too few."""
+    both = seen & np.isfinite(places).all(axis=1)
+    if both.sum() < 2:
+        raise ValueError(f"the maps have {pluralize(int(both.sum()), 'object')} in common, and two are needed at least")
+    return both
+
+
+def rotate_study(stored: StoredStudy, axes: FloatArray, folder: Path, note: str) -> StoredStudy:
+    """Write a copy of a study with its map rotated, and return it.
+
+    Parameters
+    ----------
+    stored : StoredStudy
+    axes : ndarray, shape (p, p)
+        Orthogonal; the map becomes ``embedding @ axes``.
+    folder : Path
+        Of the copy.
+    note : str
+        How it was rotated, for the log and the page.
+    """
+    if has_study(folder) and folder.resolve() == stored.folder.resolve():
+        raise ValueError(f"{folder} has the map that is to be rotated; choose another folder with --out")
+    rotated = rotated_results(stored.results, axes)
+    new = StoredStudy(stored.model.turned(axes), replace(rotated, notes=(*rotated.notes, note)), folder)
+    unchanged = {name: stored.folder / name for name in (*FIGURES, DISTANCES, SPREAD) if name != "map.png"}
+    log = (stored.folder / LOG).read_text(encoding="utf-8") if (stored.folder / LOG).is_file() else ""
+    write_run(new.model, new.results, folder, unchanged, f"{log}rotated: {note}\n")
+    return new
+
+
+def rotated_results(results: StudyResults, axes: FloatArray) -> StudyResults:
+    """Return the results of a rotated map.
+
+    Examples
+    --------
+    >>> results = StudyResults(objects=("a", "b"), embedding=np.array([[0.0, 1.0], [0.0, -1.0]]))
+    >>> rotated_results(results, np.array([[0.0, 1.0], [1.0, 0.0]])).embedding.tolist()
+    [[1.0, 0.0], [-1.0, 0.0]]
+    """
+    points, covariances = results.embedding @ axes + 0.0, results.covariances
+    if covariances is not None:
+        covariances = axes.T @ covariances @ axes
+        diagonal = np.arange(len(axes))
+        covariances[:, diagonal, diagonal] = covariances[:, diagonal, diagonal].clip(min=0)  # but for rounding
+    return replace(results, embedding=points, covariances=covariances, scree=tuple(points.var(axis=0).tolist()))

@@ -1,0 +1,331 @@
+"""`nearer ask` and `nearer plan`: which questions to ask next, and how many answers a study needs."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nearer._common.formatting import decimals, format_interval, format_level, format_money, percent, pluralize
+from nearer.cli.argtypes import (
+    dimensions,
+    error,
+    names_or_file,
+    noise,
+    number_or_file,
+    number_or_names,
+    positive,
+    price,
+    question_kind,
+    share_or_none,
+)
+from nearer.cli.arguments import (
+    Commands,
+    add_command,
+    add_reading,
+    add_seed,
+    log_note,
+    log_step,
+    print_result,
+    read_file,
+)
+
+if TYPE_CHECKING:
+    from nearer.design.lists.generate import ListRequest, StudyHistory
+    from nearer.design.planning import Design, NoiseEstimate
+
+_ASK = """\
+Choose the next questions of a study: those whose answers are most informative about the map, given the answers so far.
+
+  nearer ask answers.csv -n 200 -o questions.csv               go on with a study
+  nearer ask --objects names.txt -n 600 -o questions.csv       begin one, from the names of its objects
+  nearer ask answers.csv --objects more.txt -n 200 -o q.csv    add objects to it
+
+The ending of -o is the format: .csv for anything, .json for jsPsych, .txt for Qualtrics. With --participants each of
+them gets a list of -n questions, and nobody gets a question twice. A share of the questions is random: chosen ones are
+harder than others, so that only the random ones give an unbiased error. The column purpose marks them; keep it with
+the answers for the next `nearer ask`."""
+_PLAN = """\
+How many answers does a study need? Simulate studies of so many objects, with answers as noisy as expected, and find
+the number that brings the error of the map down to the target, with an interval, the curve and the cost.
+
+A file of first answers says more than a guess: with --like FILE what they leave possible, the map, how noisy answers
+are and how people differ, is drawn anew for each simulated study, which goes on after these answers. With another
+number of --objects it is a new study, of objects and people like these. With --at M the error that M answers will reach
+is predicted."""
+
+
+def add(commands: Commands) -> None:
+    """Add the commands."""
+    _add_ask(commands)
+    _add_plan(commands)
+
+
+def _add_ask(commands: Commands) -> None:
+    parser = add_command(commands, "ask", "choose the next questions of a study", _ASK, command=_ask)
+    files = parser.add_argument(
+        "file", type=Path, nargs="+", default=[], metavar="FILE",
+        help="answers so far: CSV, TSV, Parquet, JSON lines or npz, or a folder, or several files; none to begin with",
+    )  # fmt: skip
+    files.required = False  # nargs="*" would be taken as empty by the first option
+    parser.add_argument(
+        "-n", "--questions", type=positive, required=True, metavar="N",
+        help="questions of each participant, or in all without --participants; catch trials are added to them",
+    )  # fmt: skip
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="file of the questions")
+    parser.add_argument(
+        "--format", choices=("csv", "jspsych", "qualtrics"), help="format of the file (default: by its ending)"
+    )
+    parser.add_argument(
+        "--objects", type=Path, metavar="FILE",
+        help="names of the objects, one on each line or in a column called object (default: those of the answers)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--dimensions", type=dimensions, metavar="P",
+        help="dimensions of the map that the questions are for (default: chosen by the answers)",
+    )  # fmt: skip
+    _add_lists(parser)
+    _add_pool(parser)
+    add_seed(parser)
+    add_reading(
+        parser,
+        {
+            "type": question_kind, "metavar": "KIND",
+            "help": "how people are asked: triplet, odd-one-out, most-central, or '2 of 8' for a grid; also how they "
+            "were, where the file does not say (default: that of the answers, or triplet)",
+        },
+    )  # fmt: skip
+
+
+def _add_lists(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("lists")
+    group.add_argument(
+        "--participants", type=number_or_names, metavar="N",
+        help="their number, or their names, separated by commas or one on each line of a file (default: one list for "
+        "anybody)",
+    )  # fmt: skip
+    group.add_argument(
+        "--test-share", type=share_or_none, default=0.1, metavar="S",
+        help="share of random questions, for an unbiased error (default: 0.1)",
+    )  # fmt: skip
+    group.add_argument(
+        "--repeat-share", type=share_or_none, default=0.05, metavar="S",
+        help="share of questions that are asked again, for the noise ceiling (default: 0.05)",
+    )  # fmt: skip
+    group.add_argument(
+        "--catch-trials", type=number_or_file, metavar="N",
+        help="number of catch trials of each list, made from questions whose answers are certain; or a file of them, "
+        "with their right answers (default: none)",
+    )  # fmt: skip
+
+
+def _add_pool(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which questions")
+    group.add_argument(
+        "--focus", type=names_or_file, default=(), metavar="NAMES",
+        help="objects whose distances from each other matter, separated by commas, or a file; or the word neighbors, "
+        "where the order of the nearest neighbors of each object matters (default: the whole map)",
+    )  # fmt: skip
+    group.add_argument(
+        "--apart", type=names_or_file, action="append", default=[], metavar="NAMES",
+        help="objects that must not appear in one question, separated by commas; may be given again; or a file with "
+        "such a group on each line",
+    )  # fmt: skip
+    group.add_argument(
+        "--allowed", type=Path, metavar="FILE", help="the only questions that may be asked, one in each row"
+    )
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from nearer.design.lists.generate import format_summary, generate_lists, with_forecast
+    from nearer.design.lists.sheets import format_of, write_sheets
+
+    file_format = format_of(options.out, options.format)
+    inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
+    for path in inputs:
+        if path.resolve() == options.out.resolve():
+            raise ValueError(f"{options.out} would be written over by the questions; choose another file with -o")
+        if path.is_dir() and path.resolve() == options.out.resolve().parent:
+            raise ValueError(f"{options.out} would be read among the answers in {path}; choose another folder with -o")
+    history = _history(options) if options.file else None
+    lists = generate_lists(_request(options, history), history, log_step)
+    for note in lists.notes:
+        log_note(note)
+    files = write_sheets(lists.trials, lists.kind, options.out, file_format)
+    lists = with_forecast(lists, log_step)  # the questions are written even if this fails
+    result = lists.to_dict(files) | {"format": file_format, "seed": options.seed}
+    print_result(options, format_summary(lists, files), result)
+    return 0
+
+
+def _history(options: argparse.Namespace) -> StudyHistory:
+    """Return the answers so far, with the columns that an earlier file of questions brought with it."""
+    from nearer.design.lists.generate import StudyHistory
+
+    kind, options.kind = options.kind, _kind_read(options.kind)
+    first = read_file(options, verbose=False)
+    purpose = next((column for column in first.report.unused if column.lower() == "purpose"), None)
+    trial = next(iter(first.report.columns.get("trial", ())), None)
+    answers = read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
+    options.kind = kind
+    return StudyHistory.of(answers, purpose, trial)
+
+
+def _kind_read(kind: str | None) -> Any:
+    """Return the kind that a file is read as."""
+    return "grid" if kind is not None and " of " in kind else kind
+
+
+def _request(options: argparse.Namespace, history: StudyHistory | None) -> ListRequest:
+    """Return what the options ask for; names and catch trials are read from their files."""
+    from nearer.design.lists.generate import ListRequest
+    from nearer.design.lists.inputs import ASKABLE_KINDS, names_or_file, read_groups, read_names
+    from nearer.design.mix import QuestionMix
+    from nearer.io import read_answers
+
+    if options.test_share + options.repeat_share >= 1:
+        raise ValueError("--test-share and --repeat-share must leave room for other questions: below 1 together")
+    people, catches = options.participants, options.catch_trials
+    if isinstance(catches, Path):
+        same = history is not None and history.answers.kind in ASKABLE_KINDS
+        kind = _kind_read(options.kind) or (history.answers.kind if history and same else None)
+        catches = read_answers(catches, kind, separate_labels=True).with_paths()  # few, and made by hand
+    return ListRequest(
+        options.questions,
+        [] if options.objects is None else read_names(options.objects),
+        options.kind,
+        options.dimensions,
+        people if people is None or isinstance(people, int) else names_or_file(people, "participant"),
+        mix=QuestionMix(options.test_share, options.repeat_share),
+        catches=catches,
+        focus=names_or_file(options.focus, "object"),
+        apart=read_groups(options.apart),
+        allowed=options.allowed,
+        seed=options.seed,
+    )
+
+
+def _add_plan(commands: Commands) -> None:
+    parser = add_command(commands, "plan", "find out how many answers a study needs", _PLAN, command=_plan)
+    parser.add_argument("--objects", type=positive, metavar="N", help="number of objects (default: those of FILE)")
+    parser.add_argument(
+        "--dimensions", type=dimensions, default=2, metavar="P", help="dimensions of their map (default: 2)"
+    )
+    parser.add_argument("--noise", type=noise, metavar="E", help="expected share of wrong answers (default: 0.1)")
+    parser.add_argument(
+        "--noise-model", choices=("close-calls", "guesses"),
+        help="whether errors are close calls, or guesses whatever the distances (default: close-calls)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--target", type=error, metavar="E",
+        help="error to reach (default: 0.05 above the noise; with --against truth 0.15)",
+    )  # fmt: skip
+    parser.add_argument("--at", type=positive, metavar="M", help="predict the error at M answers instead")
+    parser.add_argument(
+        "--against", choices=("answers", "truth"), default="answers",
+        help="what the error is measured on: new answers, noise included, or the true order (default: answers)",
+    )  # fmt: skip
+    parser.add_argument("--annotators", type=positive, metavar="N", help="number of people who will answer")
+    parser.add_argument("--price", type=price, metavar="X", help="price of one answer")
+    parser.add_argument("--studies", type=positive, metavar="N", help="studies to simulate (default: 20; with --at 40)")
+    add_seed(parser)
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="picture of the curve (default: none)")
+    parser.add_argument("--like", type=Path, dest="file", metavar="FILE", help="first answers of the study")
+    add_reading(parser)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from nearer.design.planning import estimate_noise
+
+    if options.at is not None and options.out is not None:
+        raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
+    if options.file is None and options.objects is None:
+        raise ValueError("say how many objects there are with --objects, or give first answers with --like FILE")
+    if options.file is not None and (options.noise is not None or options.noise_model is not None):
+        raise ValueError(
+            "--like takes the noise and what it is like from the answers in FILE; leave out --noise and --noise-model, "
+            "or leave out --like to plan without first answers"
+        )
+    pilot = None
+    lines, figures = [], {}
+    if options.file is not None:
+        answers = read_file(options)
+        options.kind = options.kind or answers.kind
+        log_step(f"noise of the answers in {options.file.name}")
+        pilot = estimate_noise(answers.comparisons, options.dimensions, random_state=options.seed)
+        options.objects = options.objects or answers.comparisons.n_objects
+        options.noise = pilot.noise
+        lines.append(
+            f"{percent(pilot.noise)} of the answers in {options.file.name} are wrong (90% interval "
+            f"{percent(pilot.low)} to {percent(pilot.high)}), judging by maps of "
+            f"{pluralize(options.dimensions, 'dimension')}."
+        )
+        figures["estimated_noise"] = {"noise": pilot.noise, "low": pilot.low, "high": pilot.high}
+    options.studies = options.studies or (20 if options.at is None else 40)
+    log_step(
+        f"{pluralize(options.studies, 'simulated study', 'simulated studies')} of "
+        f"{pluralize(options.objects, 'object')}"
+    )
+    text, found = _number_of_answers(options, pilot) if options.at is None else _error_at(options, pilot)
+    print_result(options, "\n".join([*lines, text]), figures | found)
+    return 0
+
+
+def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
+    """Return how many answers reach the target, in words and in figures."""
+    from nearer.design.planning import plan, plot_plan
+    from nearer.plotting import save_figure
+
+    found = plan(
+        _design(options),
+        options.target,
+        against=options.against,
+        pilot=pilot,
+        price=options.price,
+        n_replications=options.studies,
+        random_state=options.seed,
+    )
+    if options.out is not None:
+        save_figure(plot_plan(found), options.out)
+    return str(found), found.as_dict()
+
+
+def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
+    """Return the error that a number of answers will reach, in words and in figures."""
+    from nearer.design.planning import predict_error
+    from nearer.design.planning.plans import floor_of, measured_on
+
+    found = predict_error(
+        _design(options),
+        options.at,
+        against=options.against,
+        pilot=pilot,
+        n_replications=options.studies,
+        random_state=options.seed,
+    )
+    lines = [
+        f"With {pluralize(options.at, 'answer')} the error {measured_on(options.against)} will be about "
+        f"{decimals(found.error)}; {format_level(found.level)} of simulated studies reach "
+        f"{format_interval(found.low, found.high)}.",
+        *floor_of(found.floor),
+    ]
+    if pilot is not None and pilot.continued_by(_design(options)):
+        there = pluralize(min(pilot.n_answers, options.at), "answer")
+        lines.append(f"{there} of {options.file.name} count among them; further questions are drawn at random.")
+    cost = {} if options.price is None else {"cost": options.price * options.at}
+    lines += [f"The answers cost {format_money(cost['cost'])}."] if cost else []
+    return "\n".join(lines), asdict(found) | cost
+
+
+def _design(options: argparse.Namespace) -> Design:
+    from nearer.design.planning import Design
+
+    return Design(
+        options.objects,
+        options.dimensions,
+        0.1 if options.noise is None else float(options.noise),
+        kind=options.kind or "triplet",
+        noise_model=options.noise_model or "close-calls",
+        n_annotators=options.annotators,
+    )
