@@ -1,12 +1,12 @@
-"""Maps up to what comparisons cannot fix, place, turn and scale: alignment, principal axes, ellipses, Gram matrices.
+"""Maps up to location, rotation and scale, which comparisons do not fix: alignment, principal axes, ellipses, Gram.
 
-With A and B two centred configurations and A^T B = U S V^T, the orthogonal Q that brings A Q nearest to B is U V^T, and
-the best scale is tr(S) / |A|^2 (Procrustes analysis).
+With A and B two centered configurations and A^T B = U S V^T, the orthogonal Q that brings A Q nearest to B is U V^T,
+and the best scale is tr(S) / |A|^2 (Procrustes analysis).
 
 Rotations of a map after which its axes mean something. All are orthogonal: no distance changes.
 
-With X the centred map, (n, p), and f a feature of its objects, the linear function of places that is nearest to f has
-the gradient
+With X the centered map, (n, p), and f a feature of its objects, the linear function of coordinates that is nearest to f
+has the gradient
 
     b = argmin |f - mean(f) - X b|^2 ,
 
@@ -21,7 +21,7 @@ In the plane of two axes x, y this has a closed form. With u = x^2 - y^2 and v =
 
     4 t = atan2(2 (sum u v - sum u sum v / n), sum(u^2 - v^2) - ((sum u)^2 - (sum v)^2) / n) ,
 
-and planes are turned one after the other until nothing moves. V never falls.
+and planes are rotated one after the other until nothing moves. V never falls.
 """
 
 from __future__ import annotations
@@ -41,20 +41,19 @@ __all__ = ["align", "axes_along", "axes_onto", "rotate_to", "varimax", "varimax_
 def align(
     points: ArrayLike, onto: ArrayLike, *, scaling: bool = True, moving: bool = True, seen: ArrayLike | None = None
 ) -> FloatArray:
-    """Return points turned, mirrored, moved and scaled to lie on others as well as they can, by least squares.
+    """Return points rotated, reflected, translated and scaled to match others by least squares (Procrustes).
 
-    Comparisons fix neither place nor turn nor scale of a map: two maps can be compared only once one is laid onto the
-    other.
+    Comparisons fix neither location nor rotation nor scale of a map: two maps can be compared only once aligned.
 
     Parameters
     ----------
     points : array-like, shape (n, p) or (k, n, p)
-        A map, or several, each of which is aligned by itself.
+        A map, or several, each aligned separately.
     onto : array-like, shape (n, q)
     scaling : bool
         Whether to scale. By how much is judged in the columns in which ``onto`` varies.
     moving : bool
-        Whether to move. The others are taken as centred if not.
+        Whether to move. The others are taken as centered if not.
     seen : array-like of bool, shape (n,), or of int, optional
         The objects that the alignment is chosen by; the rest moves along, and ``onto`` may have NaN for it. All if
         left out.
@@ -66,8 +65,8 @@ def align(
     Examples
     --------
     >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
-    >>> align(turned, square).round(6).tolist()
+    >>> rotated = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> align(rotated, square).round(6).tolist()
     [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]
     >>> line = np.array([[1.0, 0.0], [-1.0, 0.0]])
     >>> align(line, [[0.0, 2.0], [0.0, -2.0]], scaling=False).round(6).tolist()
@@ -80,41 +79,41 @@ def align(
         raise ValueError(f"points must have one row for each of the {len(target)} of onto, got shape {maps.shape}")
     chosen = np.arange(len(target)) if seen is None else np.asarray(seen)
     goal = checked_points(target[chosen], "onto")
-    centre = goal.mean(axis=0)
+    center = goal.mean(axis=0)
     if moving:
         maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)
-    turn, closeness = rotation(maps[..., chosen, :], goal - centre)
-    turned: FloatArray = maps @ turn
+    turn, closeness = rotation(maps[..., chosen, :], goal - center)
+    rotated: FloatArray = maps @ turn
     if scaling:
-        along = turned[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns are beside the others
+        along = rotated[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns have no counterpart
         sizes = np.einsum("...ip,...ip->...", along, along)
         factors = np.divide(closeness, sizes, out=np.ones(np.shape(sizes)), where=sizes > 0)
-        turned *= factors[..., None, None]
-    turned += centre if moving else 0.0  # adding 0 leaves no -0.0
-    return turned
+        rotated *= factors[..., None, None]
+    rotated += center if moving else 0.0  # adding 0 leaves no -0.0
+    return rotated
 
 
 def rotation(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the orthogonal matrix, (..., p, q), that turns points onto others best, and the nuclear norm of A^T B."""
+    """Return the orthogonal matrix, (..., p, q), that best rotates points onto others, and nuclear norm of A^T B."""
     left, closeness, right = np.linalg.svd(np.swapaxes(points, -1, -2) @ onto, full_matrices=False)
     return left @ right, closeness.sum(axis=-1)
 
 
 def match_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]:
-    """Return points turned onto a centred map and as large as it, centred; and the correlation of both."""
-    double_center = points - points.mean(axis=0)
-    sizes = float(np.linalg.norm(double_center)), float(np.linalg.norm(onto))
+    """Return centered points rotated onto a centered map and scaled to its size, and their correlation."""
+    centered = points - points.mean(axis=0)
+    sizes = float(np.linalg.norm(centered)), float(np.linalg.norm(onto))
     if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
         return np.zeros_like(onto), 0.0
-    turn, closeness = rotation(double_center, onto)
-    turned: FloatArray = double_center @ turn * (sizes[1] / sizes[0]) + 0.0
-    return turned, float(closeness / (sizes[0] * sizes[1]))
+    turn, closeness = rotation(centered, onto)
+    rotated: FloatArray = centered @ turn * (sizes[1] / sizes[0]) + 0.0
+    return rotated, float(closeness / (sizes[0] * sizes[1]))
 
 
 def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = True) -> float:
     """Share of the configuration left unexplained after the best rigid motion, and scale, onto the truth.
 
-    With A and B the two centred configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
+    With A and B the two centered configurations and s the nuclear norm of A^T B, the best orthogonal Q gives
 
         min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
         min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
@@ -136,10 +135,10 @@ def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = 
     Examples
     --------
     >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-    >>> turned = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
-    >>> round(procrustes_error(turned, square), 12)
+    >>> rotated = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
+    >>> round(procrustes_error(rotated, square), 12)
     0.0
-    >>> round(procrustes_error(turned, square, scaling=False), 12)
+    >>> round(procrustes_error(rotated, square, scaling=False), 12)
     0.4
     """
     first, second = _center(embedding, "embedding"), _center(truth, "truth")
@@ -164,19 +163,19 @@ def _center(points: ArrayLike, name: str) -> NDArray[np.float64]:
     array = checked_points(points, name)
     if array.size == 0:
         raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
-    double_center: NDArray[np.float64] = array - array.mean(axis=0)
+    centered: NDArray[np.float64] = array - array.mean(axis=0)
     # Equal rows leave rounding of the mean behind, not exact zeros.
-    if np.abs(double_center).max() <= 1e-14 * np.abs(array).max():
+    if np.abs(centered).max() <= 1e-14 * np.abs(array).max():
         raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return double_center
+    return centered
 
 
 def covariance_ellipses(
     embedding: FloatArray, covariances: FloatArray, radius: float, axes: tuple[int, int] = (0, 1)
 ) -> FloatArray:
-    """Return an ellipse for each object, (n, 5): centre, half axes (longer first), angle in degrees."""
+    """Return an ellipse for each object, (n, 5): center, half axes (longer first), angle in degrees."""
     if embedding.shape[1] < 2:
-        raise ValueError("ellipses need a map of two dimensions; of this one, standard deviations say it all")
+        raise ValueError("ellipses need a map of two dimensions; this one has standard deviations only")
     pair = list(axes)
     variances, directions = np.linalg.eigh(covariances[:, pair][:, :, pair])
     lengths = radius * np.sqrt(np.maximum(variances[:, ::-1], 0))
@@ -185,10 +184,7 @@ def covariance_ellipses(
 
 
 def to_principal_axes(points: PointArray, seen: Any) -> FloatArray:
-    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0.
-
-    The sign of each axis is free; the entry of largest size is made positive.
-    """
+    """Return points with the mean of those ``seen`` at 0 and their axes in order of falling variance; others at 0."""
     return principal_axes_of_seen(np.where(seen[:, None], points, points[seen].mean(axis=0)), seen)
 
 
@@ -211,11 +207,9 @@ def leading_spectrum(matrix: FloatArray, max_rank: int | None = None) -> tuple[F
 
 
 def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
-    """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance.
-
-    The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
-    An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
-    """
+    """Return the (n, p) points whose Gram matrix is nearest to ``gram``, axes in order of falling variance."""
+    # The sign of each axis is free; the entry of largest size is made positive, so that equal input gives equal maps.
+    # An eigenvalue that is nothing but rounding is 0, and so is its axis: the root would make 1e-8 of 1e-16.
     eigenvalues, vectors = leading_spectrum(gram, n_components)
     eigenvalues = np.where(eigenvalues > len(gram) * np.finfo(float).eps * eigenvalues[-1], eigenvalues, 0.0)
     points = (vectors * np.sqrt(eigenvalues))[:, ::-1]
@@ -241,7 +235,7 @@ ROTATION_TOL = 1e-12  # radians
 
 
 def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
-    """Return a map turned such that the first feature grows most along its first axis, the second along the second.
+    """Return a map rotated such that the first feature grows most along its first axis, the second along the second.
 
     Parameters
     ----------
@@ -262,12 +256,12 @@ def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     [[1, 0], [-1, 0], [0, 2], [0, -1]]
     """
     points = checked_points(embedding, "embedding")
-    turned: FloatArray = points @ axes_along(points, *features) + 0.0
-    return turned
+    rotated: FloatArray = points @ axes_along(points, *features) + 0.0
+    return rotated
 
 
 def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
-    """Return the orthogonal matrix, (p, p), by which `rotate_to` turns a map.
+    """Return the orthogonal matrix, (p, p), by which `rotate_to` rotates a map.
 
     Examples
     --------
@@ -277,7 +271,7 @@ def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     points = checked_points(embedding, "embedding")
     n, p = points.shape
     if not 1 <= len(features) <= p:
-        raise ValueError(f"a map of {p} axes can be turned to 1 to {p} features, got {len(features)}")
+        raise ValueError(f"a map of {p} axes can be rotated to 1 to {p} features, got {len(features)}")
     axes = np.empty((p, 0))
     for number, feature in enumerate(features):
         values = np.asarray(feature, dtype=np.float64)
@@ -294,13 +288,13 @@ def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
 
 
 def gradient(points: FloatArray, values: FloatArray) -> FloatArray:
-    """Return the gradient, (p,), of the linear function of places that is nearest to values; the shortest of equals."""
+    """Return the gradient, (p,), of the linear function nearest to values; the shortest of equals."""
     found: FloatArray = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=1e-10)[0]
     return found
 
 
 def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = None) -> FloatArray:
-    """Return the orthogonal matrix, (p, p), that turns a map such that its first axes lie on those of another.
+    """Return the orthogonal matrix, (p, p), that rotates a map such that its first axes match those of another.
 
     `align` moves and scales as well, and returns a map with the axes of the other; this keeps all axes of the map. Of a
     map with more axes than the other, those come first that lie on it best, at any scale.
@@ -324,46 +318,44 @@ def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = No
     chosen: NDArray[Any] = np.arange(len(points)) if seen is None else np.asarray(seen)
     goal = checked_points(target[chosen], "onto")[:, : points.shape[1]]
     if len(goal) < 2:
-        raise ValueError("a map is turned onto another by the objects in both, and there are fewer than two")
+        raise ValueError("a map is rotated onto another by the objects in both, and there are fewer than two")
     among, goal = points[chosen] - points[chosen].mean(axis=0), goal - goal.mean(axis=0)
     return _complete_axes(points, _nearest_axes(among, goal))
 
 
 def _nearest_axes(points: FloatArray, onto: FloatArray) -> FloatArray:
-    """Return orthonormal axes, (p, q), of W and c that minimize |c A W - B|^2.
-
-    With q = p, that is Procrustes analysis. With fewer, what A has beside W is free: B gets it as further columns, and
-    W is found again, until nothing changes (Green and Gower 1979). The error never grows.
-    """
+    """Return orthonormal axes, (p, q), of W and c that minimize |c A W - B|^2."""
+    # With q = p, that is Procrustes analysis. With fewer, the complement of A W is free: B gets it as further columns,
+    # and W is found again, until nothing changes (Green and Gower 1979). The error never grows.
     q = onto.shape[1]
     axes, _ = rotation(points, onto)
     for _ in range(MAX_SWEEPS if q < points.shape[1] else 0):
         shown, free = points @ axes, _orthogonal_complement(axes)
         scale = np.vdot(shown, onto) / max(np.vdot(shown, shown), np.finfo(float).tiny)
-        turned = rotation(scale * points, np.column_stack([onto, scale * points @ free]))[0][:, :q]
-        moved, axes = np.abs(turned - axes).max(), turned
+        rotated = rotation(scale * points, np.column_stack([onto, scale * points @ free]))[0][:, :q]
+        moved, axes = np.abs(rotated - axes).max(), rotated
         if moved <= ROTATION_TOL:
             break
     return axes
 
 
 def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
-    """Return a map turned by varimax: objects lie far out on few axes each, as far as they can (Kaiser 1958).
+    """Return a map rotated by varimax: objects lie far out on few axes each, as far as they can (Kaiser 1958).
 
     Parameters
     ----------
     embedding : array-like, shape (n, p)
     normalize : bool
-        Whether every object counts alike, wherever it lies (Kaiser's normalization); those far from the middle count
-        more if not.
+        Whether every object has equal weight, wherever it lies (Kaiser's normalization); if not, those far from the
+        center count more.
     seen : array-like of bool, shape (n,), or of int, optional
         The objects that the rotation is chosen by; the rest moves along. All if left out.
 
     Returns
     -------
     ndarray, shape (n, p)
-        Axes in order of falling variance, the entry of largest size on each positive. How the map was turned before
-        does not matter, unless two of its principal axes are equally long.
+        Axes in order of falling variance, the entry of largest size on each positive. Earlier rotations of the map do
+        not matter, unless two of its principal axes are equally long.
 
     Examples
     --------
@@ -372,12 +364,12 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     [0, 0, 1, 1]
     """
     points = checked_points(embedding, "embedding")
-    turned: FloatArray = points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
-    return turned
+    rotated: FloatArray = points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
+    return rotated
 
 
 def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
-    """Return the orthogonal matrix, (p, p), by which `varimax` turns a map.
+    """Return the orthogonal matrix, (p, p), by which `varimax` rotates a map.
 
     Examples
     --------
@@ -388,17 +380,17 @@ def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLi
     points = checked_points(embedding, "embedding")
     among = points if seen is None else points[np.asarray(seen)]
     among = among - among.mean(axis=0)
-    axes = np.linalg.eigh(among.T @ among)[1][:, ::-1]  # whatever it was turned by before
-    turned = among @ axes
+    axes = np.linalg.eigh(among.T @ among)[1][:, ::-1]  # whatever its earlier rotation
+    rotated = among @ axes
     if normalize:
-        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
-        turned = np.divide(turned, lengths, out=np.zeros_like(turned), where=lengths > 0)
+        lengths = np.linalg.norm(rotated, axis=1, keepdims=True)
+        rotated = np.divide(rotated, lengths, out=np.zeros_like(rotated), where=lengths > 0)
     for _ in range(MAX_SWEEPS):
         largest = 0.0
         for pair in combinations(range(points.shape[1]), 2):
-            angle = _varimax_angle(*turned[:, pair].T)
+            angle = _varimax_angle(*rotated[:, pair].T)
             turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-            turned[:, pair], axes[:, pair] = turned[:, pair] @ turn, axes[:, pair] @ turn
+            rotated[:, pair], axes[:, pair] = rotated[:, pair] @ turn, axes[:, pair] @ turn
             largest = max(largest, abs(angle))
         if largest <= ROTATION_TOL:
             break
@@ -407,7 +399,7 @@ def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLi
 
 
 def _varimax_angle(x: FloatArray, y: FloatArray) -> float:
-    """Return by how much the plane of two axes is to be turned for the largest V, at most 45 degrees."""
+    """Return the rotation of the plane of two axes that maximizes V, at most 45 degrees."""
     u, v = x**2 - y**2, 2 * x * y
     sine = 2 * (u @ v - u.sum() * v.sum() / len(x))
     cosine = u @ u - v @ v - (u.sum() ** 2 - v.sum() ** 2) / len(x)
@@ -429,12 +421,12 @@ def _complete_axes(points: FloatArray, axes: FloatArray) -> FloatArray:
     if free.shape[1] == 0:
         return axes
     among = (points - points.mean(axis=0)) @ free
-    to_principal_axes = free @ np.linalg.eigh(among.T @ among)[1][:, ::-1]
-    return np.column_stack([axes, _fix_axis_signs(points, to_principal_axes)])
+    principal = free @ np.linalg.eigh(among.T @ among)[1][:, ::-1]
+    return np.column_stack([axes, _fix_axis_signs(points, principal)])
 
 
 def _fix_axis_signs(points: FloatArray, axes: FloatArray) -> FloatArray:
     """Return axes with signs for which the largest coordinate along each is positive."""
-    turned = points @ axes
-    kept: FloatArray = np.where((fix_signs(turned) == turned).all(axis=0), 1.0, -1.0) * axes
+    rotated = points @ axes
+    kept: FloatArray = np.where((fix_signs(rotated) == rotated).all(axis=0), 1.0, -1.0) * axes
     return kept

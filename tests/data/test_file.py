@@ -117,7 +117,7 @@ def test_parquet_names_of_columns_and_types(parquet):
     objects, answers, _ = joined(file)
     np.testing.assert_array_equal(objects, TRIPLETS)
     np.testing.assert_array_equal(answers, np.where(np.arange(3000) % 2 == 0, 1, -1))
-    with pytest.raises(ValueError, match=r"columns \['who', .*anchor, near, far.*columns="):
+    with pytest.raises(ValueError, match=r"expected anchor, near, far.*found \['who', .*columns="):
         ComparisonsFile(path)
     with pytest.raises(ValueError, match="no column 'nobody'"):
         ComparisonsFile(path, columns=["who", "this", "nobody"])

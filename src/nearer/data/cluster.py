@@ -142,14 +142,14 @@ class ComparisonsOnCluster(StreamedComparisons):
         )
 
     def reduce(
-        self, each: Callable[..., ResultT], together: Callable[[ResultT, ResultT], ResultT], *arguments: Any
+        self, work: Callable[..., ResultT], combine: Callable[[ResultT, ResultT], ResultT], *arguments: Any
     ) -> ResultT:
         """Return a function of blocks of all comparisons, worked out by the workers that hold them."""
-        result: ResultT = self._shards.reduce(each, together, *arguments)
+        result: ResultT = self._shards.reduce(work, combine, *arguments)
         return result
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons: those that would be taken in memory."""
+        """Return at most ``n_rows`` comparisons, those that would be taken in memory."""
         places = [np.arange(run.start, run.stop, run.step) for run in sample_ranges(len(self), n_rows)]
         found = self._shards.at(np.concatenate(places)[:n_rows])
         return Rows.of(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
@@ -162,11 +162,9 @@ class ComparisonsOnCluster(StreamedComparisons):
 
 
 def load_on_cluster(file: ComparisonsFile) -> ComparisonsOnCluster | None:
-    """Return the comparisons of files on the workers of the running client, who read them; None if there is none.
-
-    A client without workers is none, and so is that of a task: it would wait for the thread that it occupies itself.
-    """
-    if "distributed" not in sys.modules:  # whoever has started a client has loaded it
+    """Return the comparisons of files on the workers of the running client, who read them; None if there is none."""
+    # A client without workers is none, and so is that of a task: it would wait for the thread that it occupies itself.
+    if "distributed" not in sys.modules:  # a client is started from it
         return None
     from distributed import Client, get_worker
 
@@ -211,15 +209,16 @@ Read: TypeAlias = Callable[[str, Any], Block]  # a partition, and what to call i
 
 
 class Loader(NamedTuple):
-    """A part that a worker can load by itself, such as one file of many."""
+    """A part that a worker can load, such as one file of many."""
 
-    title: str
+    title: str  # what to call it in messages
+    # returns its rows as they stand there, some at a time. It is sent to a worker, and so must be picklable
     blocks: Callable[[], Iterable[Block]]
 
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Rows that have passed all checks, what is known of them, and what is wrong with them where they have not."""
+    """Rows that have passed all checks and their extent, or the fault of rows that have not."""
 
     blocks: list[Rows]
     extent: Extent
@@ -231,11 +230,8 @@ class Partition:
 
 
 def check_partition(title: str, blocks: Iterable[Block], n_objects: int | None) -> Partition:
-    """Return a part as the loops take it.
-
-    A fault is returned and not raised: of several parts with faults, the first is to be told, whichever worker is
-    fastest.
-    """
+    """Return a part as the loops take it."""
+    # A fault is returned and not raised: of several the first is reported, whichever worker is fastest.
     kept: list[Rows] = []
     extent = Extent()
     try:
@@ -329,7 +325,7 @@ def _frame_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any
 
 def _array_block(title: str, partition: Any) -> Block:
     rows = np.asarray(partition)
-    if rows.dtype.kind not in "iu":  # which the collection may not know of itself
+    if rows.dtype.kind not in "iu":  # which the collection may not report
         raise ValueError(f"{title} holds {rows.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     return Block(rows)
 
@@ -341,7 +337,7 @@ def _frame_block(columns: tuple[str, ...], others: tuple[str, ...], title: str, 
             raise ValueError(f"{title}: row {int(np.flatnonzero(missing)[0])}: {name!r} is missing; drop such rows")
     series = [frame[name].to_numpy() for name in columns]
     for name, column in zip(columns, series, strict=True):
-        # The kind of a partition may differ from what the collection says of itself, as of files with missing entries.
+        # The kind of a partition may differ from what the collection reports, as of files with missing entries.
         if column.dtype.kind not in "iu":
             raise ValueError(f"{title}: column {name!r} holds {column.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     narrow = all(np.can_cast(column.dtype, np.int32) for column in series)

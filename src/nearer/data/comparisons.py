@@ -1,8 +1,8 @@
 """Comparisons: validated, immutable sets of judgments.
 
 A comparison has a *near pair* (i, j) and a *far pair* (l, k) and says "i, j are more alike than l, k". A
-triplet (i, j, k) is the comparison of (i, j) with (i, k). An answer of +1 takes the row as written, -1 the
-other way round.
+triplet (i, j, k) is the comparison of (i, j) with (i, k). An answer of +1 takes the row as written, -1
+reversed.
 Everything is checked here, once, so that the code inside can trust what it gets.
 """
 
@@ -39,7 +39,7 @@ class Comparisons:
     rows : ndarray of int, shape (m, 3) or (m, 4)
         (anchor, near, far), or near pair and far pair; positions in ``objects``.
     answers : ndarray of int8, shape (m,), or None
-        +1 as written, -1 the other way round; None means all +1.
+        +1 as written, -1 reversed; None means all +1.
     weights : ndarray of float64, shape (m,), or None
     annotators, trials : ndarray of labels, shape (m,), or None
         Who answered; which rows came from one act of judgment and must not be split.
@@ -156,7 +156,7 @@ class Comparisons:
         n_objects: int | None = None,
         objects: Any = None,
     ) -> Self:
-        """Make a set from rows of 3 or 4 objects, leaving out those that can say nothing.
+        """Make a set from rows of 3 or 4 objects, leaving out those that carry no information.
 
         Left out are rows that compare an object with itself or a pair with the same pair; a UserWarning says
         how many. Objects that only such rows mention stay objects. A Comparisons holds no such rows and comes
@@ -226,10 +226,10 @@ class Comparisons:
     def concatenate(cls, parts: Iterable[Comparisons]) -> Self:
         """Put sets one after the other; ``a + b`` does so for two.
 
-        Objects are the union of all labels; for sets of plain indices, as many as the largest has. Triplets
-        next to quadruplets become quadruplets; missing answers become +1, missing weights 1, and where nothing is said
-        of it no question was chosen. Annotators, and trials, must be in all parts or in none. Trials of different parts
-        with the same label are one trial.
+        Objects are the union of all labels; for sets of plain indices, as many as the largest has. Triplets next to
+        quadruplets become quadruplets; missing answers become +1, missing weights 1, and questions without a mark were
+        not chosen. Annotators, and trials, must be in all parts or in none. Trials of different parts with the same
+        label are one trial.
 
         Examples
         --------
@@ -332,10 +332,10 @@ class Comparisons:
         """
         if self.answers is None:
             return self.quadruplets
-        turned = np.array(self.quadruplets)
+        oriented = np.array(self.quadruplets)
         reverse = self.answers < 0
-        turned[reverse] = turned[reverse][:, [2, 3, 0, 1]]
-        return _read_only(turned)
+        oriented[reverse] = oriented[reverse][:, [2, 3, 0, 1]]
+        return _read_only(oriented)
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -344,7 +344,7 @@ class Comparisons:
 
     @property
     def was_chosen(self) -> NDArray[np.bool_]:
-        """Which questions were chosen; none where nothing is said of it."""
+        """Which questions were chosen; none where that is not known."""
         return np.zeros(len(self), dtype=np.bool_) if self.chosen is None else self.chosen
 
     def reindex(self, objects: Any) -> Self:
@@ -387,11 +387,11 @@ class Comparisons:
         >>> len(train), len(test)
         (7, 3)
         """
-        units = trial_indices(self)
-        if units.max() < 1:
+        trials = trial_indices(self)
+        if trials.max() < 1:
             what = "row" if self.trials is None else "trial, which stays whole"
             raise ValueError(f"cannot split a set of one {what}; both sides need at least one")
-        in_test = draw_test_rows(units, test_size, stream(random_state, "split"))
+        in_test = draw_test_rows(trials, test_size, stream(random_state, "split"))
         return self[~in_test], self[in_test]
 
     def summary(self) -> Summary:

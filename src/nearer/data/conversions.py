@@ -82,7 +82,7 @@ def comparisons_from_graph(
 
 
 def graph_triplets(graph: Graph, n_samples: SupportsIndex | None, rng: np.random.Generator) -> Comparisons:
-    """Return all triplets of a graph, or so many of them."""
+    """Return all triplets of a graph, or a sample."""
     size = _check_size(n_samples, graph.n_triplets, "the graph")
     if size is not None:
         return Comparisons.from_triplets(_narrow(graph.sample(size, rng), graph.n_objects), n_objects=graph.n_objects)
@@ -96,7 +96,7 @@ def warn_of_uninformative_anchors(graph: Graph) -> None:
     """Warn of objects that are the anchor of no triplet; refuse a graph of nothing else."""
     if graph.n_triplets == 0:
         raise ValueError(
-            f"the graph says nothing: of {graph.n_objects} objects {graph.n_isolated} have no neighbors and "
+            f"the graph has no triplets: of {graph.n_objects} objects {graph.n_isolated} have no neighbors and "
             f"{graph.n_full} have all others as neighbors"
         )
     if graph.n_isolated + graph.n_full:
@@ -331,10 +331,8 @@ class Graph:
 
     @cached_property
     def _others(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return, for each object that is not far from i, how many far ones come before it; and where those of i begin.
-
-        Not far from i are its neighbors and i itself. The keys of all anchors rise, n + 1 apart.
-        """
+        """Return the number of far objects before each one that is not far from i, and where those of i begin."""
+        # Not far from i are its neighbors and i itself. The keys of all anchors rise, n + 1 apart.
         n = self.n_objects
         anchors = np.concatenate([np.repeat(np.arange(n), self.degrees), np.arange(n)])
         objects = np.concatenate([self.neighbors, np.arange(n)])
@@ -352,7 +350,7 @@ class Graph:
         rest = numbers - (ends - self.counts)[anchors]
         which, far = np.divmod(rest, n - 1 - self.degrees[anchors])
         keys, begins = self._others
-        # The far-th object that is no neighbor: so many plus those that are passed over on the way.
+        # The far-th object that is no neighbor: far, plus those that are skipped on the way.
         passed = np.searchsorted(keys, anchors * (n + 1) + far, side="right") - begins[anchors]
         return np.column_stack([anchors, self.neighbors[self.starts[anchors] + which], far + passed])
 
@@ -362,14 +360,12 @@ class Graph:
             yield self.triplets(np.arange(start, min(start + BLOCK_TRIPLETS, self.n_triplets)))
 
     def sample(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return so many triplets, drawn evenly and without replacement."""
+        """Return a sample of triplets, drawn without replacement."""
         return self.triplets(rng.choice(self.n_triplets, size=size, replace=False))
 
     def laplacian_product(self, points: FloatArray) -> FloatArray:
-        """Return the Laplacian of all far pairs less that of all near pairs, applied to points, (n, p).
-
-        An edge is the near pair of n - 1 - deg(i) triplets, a pair without one the far pair of deg(i).
-        """
+        """Return the Laplacian of all far pairs less that of all near pairs, applied to points, (n, p)."""
+        # An edge is the near pair of n - 1 - deg(i) triplets, a pair without one the far pair of deg(i).
         n, edges = self.n_objects, self.adjacency
         # As far pairs, all pairs count deg(i); an edge then counts n - 1 too many.
         spread = self.degrees.astype(np.float64)
@@ -418,7 +414,7 @@ def _raise_for_weights(matrix: Any) -> None:
 
 
 def read_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:
-    """Return a matrix of dissimilarities, NaN where one is missing, or say what is wrong with it."""
+    """Return a matrix of dissimilarities, NaN where one is missing, or raise ValueError."""
     matrix = _square_matrix(D, "dissimilarities")
     n = len(matrix)
     if n_objects not in (None, n):
@@ -464,10 +460,8 @@ def _square_matrix(values: ArrayLike, what: str) -> FloatArray:
 
 
 def comparison_chain(pairs: NDArray[np.integer], values: FloatArray, n: int, objects: ArrayLike | None) -> Comparisons:
-    """Return comparisons of each pair with a pair of the next larger dissimilarity: the order, in few rows.
-
-    Of two groups of ties each pair of one is compared with some pair of the other.
-    """
+    """Return comparisons of each pair with a pair of the next larger dissimilarity: the order, in few rows."""
+    # Of two groups of ties each pair of one is compared with some pair of the other.
     ranks = np.unique(values, return_inverse=True)[1].ravel()
     if len(ranks) == 0 or ranks.max() == 0:
         raise ValueError(f"all {len(ranks)} known dissimilarities are equal; there is no order to fit a map to")

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,23 +40,6 @@ VERSION_KEYS = (
     "md5hash",
     "checksum",
 )
-
-
-class TableFile(Protocol):
-    """A file that can be opened and looked at; its text is what to call it in messages."""
-
-    @property
-    def name(self) -> str:
-        """The name without folders."""
-        ...
-
-    def open(self) -> AbstractContextManager[Any]:
-        """Open for reading bytes."""
-        ...
-
-    def state(self) -> tuple[object, ...]:
-        """Return what changes when it is written to."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,7 +84,7 @@ class RemoteFile:
         return opened
 
     def state(self) -> tuple[object, ...]:
-        """Return the size and, as far as the file system tells, when it was changed or a digest."""
+        """Return the size and, where the file system has them, the time of the last change or a digest."""
         system, path = _open_file_system(self.url)
         system.invalidate_cache(path)  # listings are kept, and would hide a change
         facts = {key.lower(): str(value) for key, value in system.info(path).items()}
@@ -109,6 +92,9 @@ class RemoteFile:
 
     def __str__(self) -> str:
         return self.url
+
+
+TableFile: TypeAlias = LocalFile | RemoteFile  # its text is its name in messages
 
 
 @dataclass(frozen=True)
@@ -121,23 +107,23 @@ class FoundFiles:
 
 def find_files(places: Sources) -> FoundFiles:
     """Return the files that a path, a folder, a pattern, a URL or a list of these means."""
-    said = [places] if isinstance(places, str | PathLike) else [*places]
-    if not said:
+    given = [places] if isinstance(places, str | PathLike) else [*places]
+    if not given:
         raise ValueError("the list of files is empty; name one, or a folder of files")
-    files = [file for each in said for file in _expand_path(each)]
+    files = [file for each in given for file in _expand_path(each)]
     names = [str(file) for file in files]
-    twice = next((name for name, count in Counter(names).items() if count > 1), None) if len(said) > 1 else None
+    twice = next((name for name, count in Counter(names).items() if count > 1), None) if len(given) > 1 else None
     if twice is not None:
         raise ValueError(f"{twice} is named twice, and its rows would count twice; name each file once")
     kinds = sorted({".npy" if file.name.endswith(".npy") else ".parquet" for file in files})
     if len(kinds) > 1:
         raise ValueError(
-            f"{said[0] if len(said) == 1 else 'the list'} holds both .npy and .parquet files; "
+            f"{given[0] if len(given) == 1 else 'the list'} holds both .npy and .parquet files; "
             "name those of one kind, for example 'many/*.parquet'"
         )
     if len(files) == 1:
         return FoundFiles(tuple(files), files[0].name)
-    of_what = _short_name(said[0]) if len(said) == 1 else f"{files[0].name}, ..."
+    of_what = _short_name(given[0]) if len(given) == 1 else f"{files[0].name}, ..."
     return FoundFiles(tuple(files), f"{of_what} ({len(files)} files)")
 
 
@@ -239,37 +225,6 @@ class Block(NamedTuple):
 Blocks: TypeAlias = Generator[Block, None, None]
 
 
-class RowTable(Protocol):
-    """A file of rows."""
-
-    @property
-    def file(self) -> TableFile:
-        """Where it lies."""
-        ...
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that hold objects; empty texts where they have none."""
-        ...
-
-    @property
-    def extra_columns(self) -> tuple[str, ...]:
-        """Of "answer" and "weight", those that there are."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        ...
-
-    def read(self, start: int, stop: int, block_rows: int, dtype: type[np.integer[Any]] | None) -> Blocks:
-        """Return these rows in order, at most so many at a time; objects as the file has them, or of a type."""
-        ...
-
-    def bounds(self, block_rows: int) -> list[int]:
-        """Return the bounds of what it is best read by: runs of rows that make up a block, or row groups."""
-        ...
-
-
 def open_table(file: TableFile, columns: Sequence[str] | None) -> RowTable:
     """Return the table in a file, by the ending of its name."""
     if isinstance(file, LocalFile) and file.name.endswith(".npy"):
@@ -347,10 +302,8 @@ class NpyTable:
                 yield Block(rows if dtype is None else rows.astype(dtype, copy=False))
 
     def bounds(self, block_rows: int) -> list[int]:
-        """Return the bounds of runs, so many to a block.
-
-        Files are often sorted by object, and a block of one object's rows would pull at that object alone.
-        """
+        """Return the bounds of runs of rows, sixteen to a block."""
+        # Files are often sorted by object, and a block of one object's rows would pull at that object alone.
         return [*range(0, self.length, -(-block_rows // N_RUNS_PER_BLOCK)), self.length]
 
 
@@ -445,6 +398,9 @@ class ParquetTable:
         return [0, *np.cumsum(sizes).tolist()]
 
 
+RowTable: TypeAlias = NpyTable | ParquetTable
+
+
 def find_object_columns(title: str, names: Sequence[str], columns: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the three or four columns that hold objects: those that were named, or found by their names."""
     if not columns:
@@ -452,7 +408,9 @@ def find_object_columns(title: str, names: Sequence[str], columns: Sequence[str]
             if set(wanted) <= set(names):
                 return wanted
         known = " or ".join(", ".join(wanted) for wanted in COLUMN_NAMES)
-        raise ValueError(f"{title} has columns {[*names]}, none of which are {known}; say which are with columns=[...]")
+        raise ValueError(
+            f"{title} has no recognized columns (expected {known}; found {[*names]}); name them with columns=[...]"
+        )
     chosen = tuple(columns)
     if len(chosen) not in (3, 4) or len(set(chosen)) != len(chosen):
         raise ValueError(f"columns={[*chosen]}: name 3 columns for triplets or 4 for quadruplets, each once")

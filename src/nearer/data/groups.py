@@ -1,11 +1,11 @@
 """What the rows of a set of comparisons belong to: trials, questions, pairs of objects, and the objects that are seen.
 
 Rows of one *trial* are one act of judgment. A *question* is an unordered pair of unordered pairs, whichever way it is
-written or answered: rows that ask the same one are copies of each other or contradict each other. Units that folds and
+written or answered: rows that ask the same one are copies of each other or contradict each other. Groups that folds and
 resamples keep whole are numbered in the order of first appearance, so that neither the names of the objects, nor a
-repeated row in place of a weight, nor the way round in which a row is written changes a fold.
+repeated row in place of a weight, nor the order of the pairs within a row changes a fold.
 
-Units are dealt out to folds and to test parts at random, and they are what the exact test of guessing flips: if every
+Groups are assigned to folds and to test parts at random, and the exact test of guessing flips trials: if every
 answer is a guess, each of the two answers to a question is equally likely, whatever the others are. With y_q = 1 for a
 comparison as it was answered, the score of a matrix of squared distances at "no structure" is
 
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 Grouping: TypeAlias = Literal["trials", "annotators", "questions"]
 
-#: From so many people on, answers of whom count alike, a bootstrap resamples people by default.
+#: Effective number of people from which on a bootstrap resamples people by default.
 MIN_ANNOTATORS = 8
 _ROWS_PER_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
 def with_positive_weight(comparisons: Comparisons) -> Comparisons:
-    """Return the comparisons of positive weight: the others say nothing and could fill a fold alone."""
+    """Return the comparisons of positive weight: the others carry no information and could fill a fold."""
     whole = comparisons.weights is None or comparisons.weights.all()
     return comparisons if whole else comparisons[comparisons.sample_weight > 0]
 
 
 def resolve_grouping(comparisons: Comparisons, by: Grouping) -> Grouping:
-    """Return what folds and resamples keep whole: as asked for, but questions where no trials are known."""
+    """Return the grouping that folds and resamples keep whole: as given, but questions where no trials are known."""
     if by not in ("trials", "annotators", "questions"):
         raise ValueError(f"by={by!r} is not known; choose 'trials', 'annotators' or 'questions'")
     if by == "annotators" and comparisons.annotators is None:
@@ -62,40 +62,33 @@ def resolve_grouping(comparisons: Comparisons, by: Grouping) -> Grouping:
 
 
 def default_resampling_unit(comparisons: Comparisons) -> Grouping:
-    """Return what a bootstrap resamples by default: annotators where answers are of enough of them, trials otherwise.
-
-    Answers of one person have in common what is that person's: resampled trials speak of further answers of the same
-    people only. Of a few people, or where one gave most of the answers, nothing can be concluded about others.
-    """
+    """Return what a bootstrap resamples by default: annotators where there are enough of them, trials otherwise."""
+    # Answers of one person are correlated: resampled trials generalize to further answers of the same people only. From
+    # a few people, or where one gave most of the answers, nothing can be concluded about others.
     known = comparisons.annotators is not None
     enough = known and effective_n(group_indices(comparisons, "annotators")) >= MIN_ANNOTATORS
     return "annotators" if enough else resolve_grouping(comparisons, "trials")
 
 
-def effective_n(units: NDArray[np.intp]) -> float:
-    """Return how many units of equal size are worth as much as these: (sum of the sizes)^2 / sum of their squares."""
-    sizes = np.bincount(units)
+def effective_n(groups: NDArray[np.intp]) -> float:
+    """Return the effective number of groups of equal size: (sum of the sizes)^2 / sum of their squares."""
+    sizes = np.bincount(groups)
     return float(sizes.sum() ** 2 / np.square(sizes).sum())
 
 
-def small_sample_factor(units: NDArray[np.intp], level: float = 0.95) -> float:
-    """Return by how much intervals of resampled units are too narrow where units are few.
-
-    Random weights of n units give a mean the variance s^2 / (n + 1) with s^2 divided by n, in place of n - 1; and
-    the deviate of a normal distribution stands for one of Student's t with n - 1 degrees of freedom.
-    """
+def small_sample_factor(groups: NDArray[np.intp], level: float = 0.95) -> float:
+    """Return the factor by which intervals of resampled groups are too narrow where groups are few."""
+    # Random weights of n groups give a mean the variance s^2 / (n + 1) with s^2 divided by n, in place of n - 1; and
+    # the deviate of a normal distribution stands for one of Student's t with n - 1 degrees of freedom.
     from scipy.special import ndtri, stdtrit
 
-    n = max(effective_n(units), 2.0)
+    n = max(effective_n(groups), 2.0)
     upper = (1 + level) / 2
     return float(stdtrit(n - 1, upper) / ndtri(upper) * math.sqrt((n + 1) / (n - 1)))
 
 
 def group_indices(comparisons: Comparisons, by: Grouping = "trials") -> NDArray[np.intp]:
-    """Return the number of the unit that each row belongs to, by first appearance, (m,).
-
-    Without trials the units by="trials" are questions; see `resolve_grouping`.
-    """
+    """Return the index of the group of each row, by first appearance, (m,); see `resolve_grouping`."""
     kept = resolve_grouping(comparisons, by)
     return (
         question_indices(comparisons)
@@ -116,7 +109,7 @@ def question_indices(comparisons: Comparisons) -> NDArray[np.intp]:
 
 
 def sorted_unique(codes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return codes in order, each once; the hash tables of `numpy.unique` take ten times as long for millions."""
+    """Return distinct codes in order; `numpy.unique` takes ten times as long for millions."""
     ordered: NDArray[np.int64] = np.sort(codes)
     first: NDArray[np.bool_] = np.ones(len(ordered), bool)
     first[1:] = ordered[1:] != ordered[:-1]
@@ -165,10 +158,8 @@ def relabel_by_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArra
 
 
 def with_same_metadata(first: Comparisons, second: Comparisons) -> tuple[Comparisons, Comparisons]:
-    """Return two sets that can be put together though one of them does not say who answered, or in which trial.
-
-    Rows without trials are a trial each; annotators that only one set knows are left out.
-    """
+    """Return two sets that can be concatenated though only one of them has annotators, or trials."""
+    # Rows without trials are a trial each; annotators that only one set knows are left out.
     if (first.annotators is None) != (second.annotators is None):
         first, second = replace(first, annotators=None), replace(second, annotators=None)
     if (first.trials is None) != (second.trials is None):
@@ -182,12 +173,10 @@ def with_same_metadata(first: Comparisons, second: Comparisons) -> tuple[Compari
 
 
 def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
-    """Return which rows are of a trial that says both ways about their question, shape (m,).
-
-    "Can't tell" may be split into the comparisons of all possible answers. One trial then says both ways about a
-    question: nobody contradicts anybody there, and half of such an answer is wrong whatever is predicted.
-    Trials that are numbered anew for each annotator are different trials. Without trials there are no such rows.
-    """
+    """Return which rows are of a trial that gives both answers to their question, (m,)."""
+    # "Can't tell" may be split into the comparisons of all possible answers. One trial then gives both answers to
+    # a question: that is no contradiction, and half of such an answer is wrong whatever is predicted.
+    # Equal labels of trials of different annotators are different trials. Without trials there are no such rows.
     if comparisons.trials is None:
         return np.zeros(len(comparisons), dtype=bool)
     acts = trial_indices(comparisons).astype(np.int64)
@@ -216,42 +205,37 @@ def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
     return numbers
 
 
-def assign_folds(units: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each row, (m,): units shuffled and dealt out in turn."""
-    dealt = rng.permutation(units.max() + 1) % n_folds
-    folds: NDArray[np.intp] = dealt[units]
+def assign_folds(groups: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the fold of each row, (m,): groups shuffled and assigned in turn."""
+    dealt = rng.permutation(groups.max() + 1) % n_folds
+    folds: NDArray[np.intp] = dealt[groups]
     return folds
 
 
 def balance_folds(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each unit: the largest first, in random order among equals, each to the emptiest fold.
-
-    Every fold gets a unit of size > 0 if there are as many of them as folds.
-    """
+    """Return the fold of each group: the largest first, in random order among equals, to the smallest fold."""
+    # Every fold gets a group of size > 0 if there are as many of them as folds.
     order = rng.permutation(len(sizes))
     folds = np.empty(len(sizes), dtype=np.intp)
     loads = np.zeros(n_folds, dtype=np.int64)
     for size in np.unique(sizes)[::-1]:
-        with_same_metadata = order[sizes[order] == size]
-        # Places in the folds, in the order in which they fill up: as dealing one by one, without a loop over units.
+        equals = order[sizes[order] == size]
+        # Places in the folds in the order in which they fill up: as if assigned one by one, without a loop.
         spread = 0 if size == 0 else int(loads.max() - loads.min()) // int(size)
-        rounds = len(with_same_metadata) // n_folds + spread + 2
+        rounds = len(equals) // n_folds + spread + 2
         places = loads[:, None] + size * np.arange(rounds)
-        folds[with_same_metadata] = np.argsort(places, axis=None, kind="stable")[: len(with_same_metadata)] // rounds
-        loads += size * np.bincount(folds[with_same_metadata], minlength=n_folds)
+        folds[equals] = np.argsort(places, axis=None, kind="stable")[: len(equals)] // rounds
+        loads += size * np.bincount(folds[equals], minlength=n_folds)
     return folds
 
 
-def draw_test_rows(units: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return which rows are in the test part, (m,): whole units until it is as large as wanted, but never the last.
-
-    ``test_size`` is a share of the rows in (0, 1), rounded up, or a number of them.
-    """
-    sizes = np.bincount(units)
-    wanted = _n_test_rows(test_size, len(units))
+def draw_test_rows(groups: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return which rows are in the test part, (m,): whole groups until it is large enough, but never the last."""
+    sizes = np.bincount(groups)
+    wanted = _n_test_rows(test_size, len(groups))
     order = rng.permutation(len(sizes))
     n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
-    return np.isin(units, order[:n_drawn])
+    return np.isin(groups, order[:n_drawn])
 
 
 def _n_test_rows(test_size: Any, m: int) -> int:
@@ -284,7 +268,7 @@ class Summary:
     n_contradicted : int
         Questions that got both answers.
     n_annotators, n_trials : int or None
-        None where the set does not say.
+        None where they are not known.
     n_triads, n_possible_triads : int or None
         Sets of three objects that some triplet is about, and how many sets there are; None for quadruplets.
 
@@ -320,8 +304,8 @@ class Summary:
             f"repeated questions: {pluralize(self.n_repeated, 'row')}; "
             f"answered both ways: {pluralize(self.n_contradicted, 'question')}",
         ]
-        groups = {"annotator": self.n_annotators, "trial": self.n_trials}
-        lines += [pluralize(n, name) for name, n in groups.items() if n is not None]
+        known = {"annotator": self.n_annotators, "trial": self.n_trials}
+        lines += [pluralize(n, name) for name, n in known.items() if n is not None]
         return "\n".join(lines)
 
 
@@ -374,7 +358,7 @@ def _count_labels(labels: Labels | None) -> int | None:
     return None if labels is None else len(factorize(labels)[0])
 
 
-#: Answers that guessing explains at this level say nothing of a map.
+#: Answers that guessing explains at this level do not determine a map.
 GUESSING_LEVEL = 0.05
 N_FLIPS, N_FLIPS_MANY_ROWS = 399, 199
 MIN_ROWS_FOR_FEWER_FLIPS = 20_000  # comparisons: beyond, fewer flips
@@ -388,10 +372,10 @@ def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> floa
     n, m = comparisons.n_objects, len(comparisons)
     near, far = near_far_codes(comparisons.oriented, n)
     codes, pairs = np.unique(np.concatenate([near, far]), return_inverse=True)
-    units, weights = np.unique(trial_indices(comparisons), return_inverse=True)[1], comparisons.sample_weight
-    rows = np.concatenate([units, units])
+    groups, weights = np.unique(trial_indices(comparisons), return_inverse=True)[1], comparisons.sample_weight
+    rows = np.concatenate([groups, groups])
     net = csr_array(
-        coo_array((np.concatenate([-weights, weights]), (rows, pairs)), shape=(int(units.max()) + 1, len(codes)))
+        coo_array((np.concatenate([-weights, weights]), (rows, pairs)), shape=(int(groups.max()) + 1, len(codes)))
     )
     ends = np.concatenate(np.divmod(codes, n))
     of_objects = csr_array(

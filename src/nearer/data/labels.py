@@ -110,8 +110,8 @@ def is_bool(value: Any) -> bool:
 
 def _python_values(labels: Labels) -> list[Any]:
     """Python values, which hash alike whichever array held them; nanosecond dates would turn to integers."""
-    normalize_name: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
-    return normalize_name
+    values: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
+    return values
 
 
 def _code_of(codes: dict[Any, int], label: Any, code: int) -> int:

@@ -67,7 +67,7 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
 
 
 def _raise_for_mixed_types(labels: Labels, codes: Indices) -> None:
-    """Refuse objects that are numbers in some places and the same numbers as text in others."""
+    """Raise ValueError for objects that are numbers in some rows and the same numbers as text in others."""
     if labels.dtype.kind != "O":
         return
     texts = {label for label in labels if isinstance(label, str)}
@@ -283,7 +283,7 @@ def canonical_pairs(quadruplets: NDArray[Any]) -> NDArray[Any]:
 
 
 def raise_for_degenerate(rows: Indices, objects: Labels) -> None:
-    """Refuse rows that no answer could make informative."""
+    """Raise ValueError for rows that no answer could make informative."""
     remedy = "drop such rows with Comparisons.without_degenerate(rows, y)"
 
     def compared_with_itself(row: int) -> str:
@@ -313,18 +313,16 @@ def sample_ranges(m: int, n_rows: int, block_rows: int = BLOCK_ROWS) -> list[ran
 class Rows(NamedTuple):
     """Comparisons as the loops take them."""
 
-    objects: NDArray[Any]
-    answers: NDArray[np.int8]
-    weights: NDArray[np.float64]
+    objects: NDArray[Any]  # (m, 3)
+    answers: NDArray[np.int8]  # (m,)
+    weights: NDArray[np.float64]  # (m,)
 
     @classmethod
     def of(
         cls, objects: NDArray[Any], answers: NDArray[Any] | None = None, weights: NDArray[Any] | None = None
     ) -> Rows:
-        """Return rows in the one layout that the loops are compiled for, without a copy where it is theirs already.
-
-        Compiling for 64 bit indices as well takes longer than copying: only where there are millions are they kept.
-        """
+        """Return rows in the one layout that the loops are compiled for, without a copy where possible."""
+        # Compiling for 64 bit indices as well takes longer than copying: only where there are millions are they kept.
         narrow = objects.dtype.itemsize > 4 and len(objects) <= MAX_COPIED_ROWS
         columns = (
             np.ascontiguousarray(objects, np.int32 if narrow else None),
@@ -341,25 +339,25 @@ class Rows(NamedTuple):
         return len(self.objects)
 
     def take(self, chosen: slice | NDArray[Any]) -> Rows:
-        """Return some of the rows: a slice of them without a copy, or those at these places."""
+        """Return some of the rows: a slice without a copy, or those at these positions."""
         if isinstance(chosen, slice):
             return Rows.of(*(part[chosen] if part.size else part for part in self))
         # take: a third of the time of part[chosen]
         return Rows.of(*(part.take(chosen, axis=0) if part.size else part for part in self))
 
     def thin(self, n_rows: int) -> Rows:
-        """Return at most so many rows, evenly spaced."""
+        """Return at most ``n_rows`` rows, evenly spaced."""
         return self.take(slice(None, None, -(-len(self) // n_rows)))
 
 
 class Extent(NamedTuple):
-    """What a check finds out about rows that pass: enough to fit them without seeing them."""
+    """What a check finds out about rows that pass."""
 
-    n_rows: int = 0
-    width: int = 0
-    lowest: int = MAX_OBJECTS
-    highest: int = -1
-    weight: float = 0.0
+    n_rows: int = 0  # the shape of the table; a width of 0 where there are no rows
+    width: int = 0  # the shape of the table; a width of 0 where there are no rows
+    lowest: int = MAX_OBJECTS  # the least and the largest index
+    highest: int = -1  # the least and the largest index
+    weight: float = 0.0  # the sum of the weights
 
     @classmethod
     def merge(cls, extents: Iterable[Extent]) -> Extent:
@@ -372,7 +370,7 @@ class Extent(NamedTuple):
         return cls(n_rows, width, lowest, highest, weight)
 
     def n_objects(self, given: int | None, name: str) -> int:
-        """Return the number of objects, if all is well with the whole of a table."""
+        """Return the number of objects, or raise ValueError for a table that cannot be fitted."""
         if not self.n_rows:
             raise ValueError(f"{name} holds no comparisons; check how it was made")
         if not 0 < self.weight < np.inf:
@@ -395,7 +393,7 @@ def check_block(
     n_objects: int | None = None,
     remedy: str = "drop such rows",
 ) -> Extent:
-    """Refuse rows that are no comparisons, with the number of the first of them."""
+    """Raise ValueError for rows that are no comparisons, with the number of the first of them."""
 
     def raise_for_rows(bad: NDArray[np.bool_], what: Callable[[int], str], remedy: str) -> None:
         if bad.any():

@@ -1,9 +1,9 @@
 """Comparisons that no single process holds all at once, and those in files, read a block at a time.
 
-``fit`` takes them in place of a `Comparisons`. Everything else needs rows in memory and says so. `ComparisonsFile`
-checks every row of NumPy or Parquet files once, when it is made, and from then on yields blocks that inner code can
-trust. While a block is processed, a thread reads the next: reading and decompressing release the interpreter's lock, as
-the compiled loops do, and a pass takes the time of the slower of the two and not of both.
+``fit`` takes them in place of a `Comparisons`; everything else needs rows in memory. `ComparisonsFile` checks every row
+of NumPy or Parquet files once, when it is made, and from then on yields blocks that inner code can trust. While a block
+is processed, a thread reads the next: reading and decompressing release the interpreter's lock, as the compiled loops
+do, and a pass takes the time of the slower of the two and not of both.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class FilePart:
     """Rows ``start`` to ``stop`` of one file."""
 
     table: RowTable
-    state: tuple[object, ...]
+    state: tuple[object, ...]  # changes when the file is written to
     start: int
     stop: int
 
@@ -91,18 +91,18 @@ class FilePart:
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def check(self, n_objects: int | None, block_rows: int, tell: Callable[[int], object] = int) -> Extent:
-        """Refuse rows that are no comparisons; ``tell`` is called with the number of rows of each block that passed."""
+    def check(self, n_objects: int | None, block_rows: int, report: Callable[[int], object] = int) -> Extent:
+        """Raise ValueError for rows that are no comparisons; report the number of rows of each block that passed."""
         offset, extent = self.start, Extent()
         for block in read_ahead(self.table.read(self.start, self.stop, block_rows, None)):
             passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=REMEDY)
             extent = Extent.merge((extent, passed))
             offset += len(block.objects)
-            tell(len(block.objects))
+            report(len(block.objects))
         return extent
 
     def blocks(self, block_rows: int) -> Generator[Rows, None, None]:
-        """Return the rows in order, at most so many at a time; they must have passed the check, here or elsewhere."""
+        """Return the rows in order, at most ``block_rows`` at a time; they must have passed the check."""
         if self.table.file.state() != self.state:  # the compiled loops trust the indices
             raise ValueError(f"{self.table.file} has changed since it was checked; make a new ComparisonsFile")
         # Indices below 2^31: 32 bits hold them, in half the memory.
@@ -115,19 +115,19 @@ class FilePart:
         """Return some rows of this part, counted from its first."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
-    def units(self, block_rows: int) -> list[FilePart]:
+    def chunks(self, block_rows: int) -> list[FilePart]:
         """Return the part in pieces that it is best read by: runs that make up a block, or row groups."""
         bounds = np.unique(np.clip(self.table.bounds(block_rows), self.start, self.stop)).tolist()
         return [replace(self, start=start, stop=stop) for start, stop in pairwise(bounds)]
 
-    def split(self, most_rows: int) -> list[FilePart]:
-        """Return the part in pieces of at most so many rows, where row groups are no longer than that."""
+    def split(self, max_rows: int) -> list[FilePart]:
+        """Return the part in pieces of at most ``max_rows``, where row groups are no longer than that."""
         pieces: list[FilePart] = []
-        for unit in self.units(most_rows):
-            if pieces and unit.stop - pieces[-1].start <= most_rows:
-                pieces[-1] = replace(pieces[-1], stop=unit.stop)
+        for chunk in self.chunks(max_rows):
+            if pieces and chunk.stop - pieces[-1].start <= max_rows:
+                pieces[-1] = replace(pieces[-1], stop=chunk.stop)
             else:
-                pieces.append(unit)
+                pieces.append(chunk)
         return pieces
 
 
@@ -177,11 +177,9 @@ Item = TypeVar("Item")
 
 
 def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[Item, None, None]:
-    """Return the same items in the same order, up to ``depth`` of them made in advance by a thread.
-
-    What the items raise is raised here, at its place in the order. The thread ends with this iterator, whether that is
-    used up, closed early, or ended by an exception such as KeyboardInterrupt.
-    """
+    """Return the items in order, up to ``depth`` of them made in advance by a thread."""
+    # What the items raise is raised here, in its order. The thread ends with this iterator, whether that is exhausted,
+    # closed early, or ended by an exception such as KeyboardInterrupt.
     ready: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()  # None: that was all
     room, stopped = Semaphore(depth), Event()
 
@@ -211,9 +209,6 @@ def read_ahead(items: Generator[Item, None, None], depth: int = 2) -> Generator[
         stopped.set()
         room.release()  # in case it waits for that
         thread.join()
-
-
-__all__ = ["ComparisonsFile"]
 
 
 class ComparisonsFile(StreamedComparisons):
@@ -321,9 +316,9 @@ class ComparisonsFile(StreamedComparisons):
         cuts = [*range(0, len(self), self.block_rows), len(self)]
         if rng is None:
             return self.between(cuts)
-        units = [unit for part in self._parts for unit in part.units(self.block_rows)]
+        chunks = [chunk for part in self._parts for chunk in part.chunks(self.block_rows)]
         # The order is drawn here and now: the thread that reads must not share the generator with the caller.
-        return _read_pieces([units[place] for place in rng.permutation(len(units))], cuts)
+        return _read_pieces([chunks[number] for number in rng.permutation(len(chunks))], cuts)
 
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them.
@@ -343,12 +338,12 @@ class ComparisonsFile(StreamedComparisons):
                 pieces.append(part.take(start, stop))
         return _read_pieces(pieces, cuts)
 
-    def parts(self, most_rows: int | None = None) -> list[FilePart]:
+    def parts(self, max_rows: int | None = None) -> list[FilePart]:
         """Return the comparisons in parts that pickle as names: one for each file, in order.
 
         Parameters
         ----------
-        most_rows : int, optional
+        max_rows : int, optional
             Files of more rows are cut into several parts; Parquet between row groups only.
 
         Returns
@@ -367,10 +362,10 @@ class ComparisonsFile(StreamedComparisons):
         ([1, 5], [1, 3, 2])
         >>> folder.cleanup()
         """
-        if most_rows is None:
+        if max_rows is None:
             return [*self._parts]
-        most_rows = check_integer("most_rows", most_rows, 1)
-        return [piece for part in self._parts for piece in part.split(most_rows)]
+        max_rows = check_integer("max_rows", max_rows, 1)
+        return [piece for part in self._parts for piece in part.split(max_rows)]
 
     def _checked(self, n_objects: int | None) -> Extent:
         """Return what the check finds out about rows that all pass."""

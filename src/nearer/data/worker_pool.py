@@ -4,7 +4,7 @@ A *shard* is what one worker holds: consecutive partitions of a collection, in o
 worker has threads, without a copy. It is an actor: a request to it goes straight to its worker, in about a millisecond,
 where a task that passes through the scheduler takes ten.
 
-A request travels down a tree of shards, so that nobody sends the points to more than a few others, and results are
+A request travels down a tree of shards, so that none sends the points to more than a few others, and results are
 joined on the way back. Which partitions a shard has, its lanes and the tree are settled once, and results are joined in
 that order: which worker is faster, or takes the place of another, does not change a bit of the result.
 
@@ -47,7 +47,7 @@ class Node(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What is known of one part: also its columns, (width, answers or not, weights or not), if it has rows."""
+    """Extent and fault of a part, and its columns, (width, answers or not, weights or not), if it has rows."""
 
     extent: Extent
     fault: str | None
@@ -66,22 +66,24 @@ class Shard:
 
     async def reduce(
         self,
-        each: Callable[..., Any],
-        together: Callable[[Any, Any], Any],
+        work: Callable[..., Any],
+        combine: Callable[[Any, Any], Any],
         below: tuple[Node, ...],
         *arguments: Any,
     ) -> Any:
-        """Return ``each(blocks, *arguments)`` of all lanes and of the shards below, joined in order by ``together``."""
+        """Return ``work(blocks, *arguments)`` of all lanes and of the shards below, joined in order by ``combine``."""
         loop = asyncio.get_running_loop()
-        here = [loop.run_in_executor(self._threads, each, lane, *arguments) for lane in self.lanes]
-        there = [send_request(self._pool, node, "reduce", each, together, node.below, *arguments) for node in below]
-        return reduce(together, await asyncio.gather(*here, *there))
+        here = [loop.run_in_executor(self._threads, work, lane, *arguments) for lane in self.lanes]
+        there = [send_request(self._pool, node, "reduce", work, combine, node.below, *arguments) for node in below]
+        return reduce(combine, await asyncio.gather(*here, *there))
 
-    async def at(self, places: NDArray[np.int64]) -> list[tuple[Any, ...]]:
-        """Return the columns of the comparisons at these rising places, a tuple for each block that has any."""
+    async def at(self, positions: NDArray[np.int64]) -> list[tuple[Any, ...]]:
+        """Return the columns of the comparisons at these rising positions, a tuple for each block that has any."""
         found, offset = [], 0
         for block in (block for lane in self.lanes for block in lane):
-            here = places[np.searchsorted(places, offset) : np.searchsorted(places, offset + len(block))] - offset
+            here = (
+                positions[np.searchsorted(positions, offset) : np.searchsorted(positions, offset + len(block))] - offset
+            )
             offset += len(block)
             if len(here):
                 found.append(tuple(column[here] if column.size else column for column in block))
@@ -106,7 +108,7 @@ def split_into_lanes(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
 
 
 def report_parts(parts: list[Partition]) -> list[Report]:
-    """Return what is known of parts."""
+    """Return the reports of parts."""
     return [Report(part.extent, part.fault, _columns(part.blocks)) for part in parts]
 
 
@@ -130,9 +132,9 @@ async def send_request(pool: Callable[[str], Any], node: Node, method: str, *arg
     return reply["result"]
 
 
-def build_tree(places: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
+def build_tree(positions: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
     """Return nodes for the (address, key) of shards, of which a walk down the tree meets the shards in order."""
-    return tuple(Node(run[0][0], run[0][1], build_tree(run[1:])) for run in split_into_runs(places, FAN_OUT) if run)
+    return tuple(Node(run[0][0], run[0][1], build_tree(run[1:])) for run in split_into_runs(positions, FAN_OUT) if run)
 
 
 def split_into_runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
@@ -144,11 +146,9 @@ def split_into_runs(items: Sequence[Any], count: int, shares: Sequence[float] | 
     yield from (items[start:stop] for start, stop in pairwise(bounds))
 
 
-RESTART_SECONDS = (
-    10.0  # seconds for a nanny to start a worker anew: two shards on one may be more than its memory holds
-)
+RESTART_SECONDS = 10.0  # for a nanny to restart a worker: two shards on one may exceed its memory
 MAX_LOST_WORKERS = 5  # of workers in one request; whatever kills that many will kill the next
-CONNECT_SECONDS = 5.0  # seconds to find out whether this process can reach workers
+CONNECT_SECONDS = 5.0  # to find out whether this process can reach workers
 POLL_SECONDS = 0.5
 ResultT = TypeVar("ResultT")
 
@@ -166,41 +166,41 @@ class WorkerPool:
         if not threads:
             raise RuntimeError(f"{client} has no workers; start some, or wait with client.wait_for_workers(1)")
         shares = zip(threads.items(), split_into_runs(list(recipes), len(threads), list(threads.values())), strict=True)
-        homes, self._recipes = zip(*((home, run) for home, run in shares if run), strict=True)
-        self._n_lanes = [count for _, count in homes]
-        self._addresses = [address for address, _ in homes]
-        self._futures: list[Any] = [None] * len(homes)
-        self._reports: list[list[Report]] = [[] for _ in homes]
+        workers, self._recipes = zip(*((worker, run) for worker, run in shares if run), strict=True)
+        self._n_lanes = [count for _, count in workers]
+        self._addresses = [address for address, _ in workers]
+        self._futures: list[Any] = [None] * len(workers)
+        self._reports: list[list[Report]] = [[] for _ in workers]
         self._retry_until_placed(lambda: None)
         self._pool = self._connections()
 
     @property
     def reports(self) -> list[Report]:
-        """What is known of each part, in order."""
+        """The report of each part, in order."""
         return [report for found in self._reports for report in found]
 
     def __len__(self) -> int:
         return len(self._recipes)
 
-    def reduce(self, each: Callable[..., Any], together: Callable[[Any, Any], Any], *arguments: Any) -> Any:
-        """Return ``each(blocks, *arguments)`` of all comparisons, joined in their order by ``together``."""
+    def reduce(self, work: Callable[..., Any], combine: Callable[[Any, Any], Any], *arguments: Any) -> Any:
+        """Return ``work(blocks, *arguments)`` of all comparisons, joined in their order by ``combine``."""
 
         def requests() -> list[Any]:
             return [
-                send_request(self._pool, node, "reduce", each, together, node.below, *arguments)
+                send_request(self._pool, node, "reduce", work, combine, node.below, *arguments)
                 for node in build_tree([(node.address, node.key) for node in self._nodes()])
             ]
 
-        return reduce(together, self._retry_until_placed(lambda: self._answers(requests)))
+        return reduce(combine, self._retry_until_placed(lambda: self._answers(requests)))
 
-    def at(self, places: NDArray[np.int64]) -> list[Rows]:
-        """Return the comparisons at these rising places among all, in some blocks."""
+    def at(self, positions: NDArray[np.int64]) -> list[Rows]:
+        """Return the comparisons at these rising positions among all, in some blocks."""
         lengths = [sum(report.extent.n_rows for report in found) for found in self._reports]
         bounds = [0, *accumulate(lengths)]
 
         def requests() -> list[Any]:
             return [
-                send_request(self._pool, node, "at", places[(start <= places) & (places < stop)] - start)
+                send_request(self._pool, node, "at", positions[(start <= positions) & (positions < stop)] - start)
                 for node, (start, stop) in zip(self._nodes(), pairwise(bounds), strict=True)
             ]
 
@@ -247,7 +247,7 @@ class WorkerPool:
                 done, waiting = await asyncio.wait(waiting, timeout=POLL_SECONDS, return_when=asyncio.FIRST_EXCEPTION)
                 for task in done:
                     task.result()
-                if self._lost():  # a machine that is gone closes no connection: the scheduler tells
+                if self._lost():  # a machine that is gone closes no connection: the scheduler reports it
                     raise ConnectionError("a worker was lost")
         finally:
             for task in tasks:
@@ -297,29 +297,29 @@ class WorkerPool:
             # Nor does anything come of tasks that the scheduler has lost sight of, as it may when all workers die.
             idle = 0 if any(self._client.processing().values()) else idle + 1
             alive = () if idle * POLL_SECONDS >= RESTART_SECONDS else self._client.nthreads()
-            homeless = [
+            stranded = [
                 number
                 for number, report in reports.items()
                 if "pending" in (report.status, self._futures[number].status) and self._addresses[number] not in alive
             ]
-            if homeless:
+            if stranded:
                 losses += 1
                 if losses > MAX_LOST_WORKERS:
                     raise self._too_many_losses()
                 idle = 0
-                self._assign_workers(homeless)
-                self._client.cancel([reports[number] for number in homeless])
-                reports.update((number, self._submitted(number)) for number in homeless)
+                self._assign_workers(stranded)
+                self._client.cancel([reports[number] for number in stranded])
+                reports.update((number, self._submitted(number)) for number in stranded)
         placed = [self._futures[number] for number in numbers]
         for report in reports.values():
             self._check_loaded(report)
         if any(future.status != "finished" for future in placed):
             raise _WorkerLost
-        homes = self._client.who_has(placed)
+        holders = self._client.who_has(placed)
         for number, found in zip(numbers, self._client.gather(list(reports.values())), strict=True):
             self._check_same(self._reports[number], found)
             self._reports[number] = found
-            addresses = homes[self._futures[number].key]
+            addresses = holders[self._futures[number].key]
             if not addresses:
                 raise _WorkerLost
             self._addresses[number] = addresses[0]
@@ -341,7 +341,7 @@ class WorkerPool:
         self._futures[number] = self._client.submit(
             Shard, parts, self._n_lanes[number], actor=True, pure=False, **settings
         )
-        # The parts are not kept here: their rows would be there beside the shard's, and counted twice.
+        # The parts are not kept here: their rows would be in memory twice.
         return self._client.submit(report_parts, parts, pure=False, **settings)
 
     def _check_loaded(self, report: Any) -> None:

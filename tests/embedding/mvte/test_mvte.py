@@ -136,7 +136,7 @@ def test_the_rows_of_a_trial_share_their_view():
         assert np.ptp(shares[trials == trial], axis=0).max() == 0
     alone = MVTE(n_views=2, alpha=3.0, n_init=4, random_state=0).fit(rows).responsibilities_.argmax(axis=1)
     assert adjusted_rand_score(which, shares.argmax(axis=1)) > max(0.85, adjusted_rand_score(which, alone) + 0.3)
-    assert Trials.of(answers).counts.sum() == 300
+    assert Trials.of(answers).trial_weights.sum() == 300
 
 
 @pytest.mark.parametrize("n_views", [1, 2])

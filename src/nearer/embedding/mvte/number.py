@@ -105,12 +105,12 @@ def _held_out(
             raise KeyboardInterrupt
         answers = PackedAnswers(comparisons[folds == fold])
         acts = answers.trials
-        unit_of_act = np.zeros(len(acts.counts), np.intp)
+        unit_of_act = np.zeros(len(acts.trial_weights), np.intp)
         unit_of_act[slice(None) if acts.trial_indices is None else acts.trial_indices] = units[folds == fold]
         for views in (each.value for each in found):
             judged = assign_views(views.points, views.mixture, answers, StudentT(views.alpha))
             total = totals.setdefault(views.alpha, np.zeros(int(units.max()) + 1))
-            total += np.bincount(unit_of_act, acts.counts * judged.log_likelihoods, len(total))
+            total += np.bincount(unit_of_act, acts.trial_weights * judged.log_likelihoods, len(total))
     best = max(totals, key=lambda alpha: float(totals[alpha].sum()))
     return _HeldOut(best, totals[best])
 

@@ -1,16 +1,12 @@
-"""Compiled loops over comparisons, the only home of numba.
+"""Compiled loops over comparisons; nothing else imports numba.
 
-`points` has losses, gradients and distances on points, `gram` the conjugate gradients of the convex solvers,
-`posterior` the density of a Bayesian map and a step of its sampler. All take triplets and quadruplets, answers, weights
-and 32 and 64 bit indices, and hold nothing of size n^2 that they are not given. `graph` takes the triplets of a graph,
-which nobody writes down. `summing` adds up over comparisons that come in pieces.
+They take triplets and quadruplets, answers, weights and 32 and 64 bit indices, and hold nothing of size n^2 that they
+are not given. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in
+order. How many there are depends on the problem and not on the machine, so that any number of threads gives the same
+numbers to the last bit. The loops release the interpreter's lock; a pool of plain threads runs them. Numba's parallel
+loops would take four times as long to compile and do not survive a fork.
 
-Threads. The comparisons are cut into blocks, each with a gradient of its own, and the blocks are added up in order.
-How many there are depends on the problem and not on the machine, so that any number of threads gives the same numbers
-to the last bit. The loops release the interpreter's lock; a pool of plain threads runs them. Numba's own parallel loops
-would take four times as long to compile and do not survive a fork.
-
-Importing this package takes numba's 0.4 seconds: callers import it where they need it.
+Importing this package takes numba's 0.4 seconds: callers import it inside functions.
 """
 
 from nearer.data.rows import Rows

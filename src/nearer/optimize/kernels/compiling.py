@@ -44,16 +44,14 @@ _SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at first use, kept on disk for the next process where there is a folder to keep it in."""
+    """Compile at first use, cached on disk where a folder is writable."""
     return _compile(function, fastmath=_FASTMATH)
 
 
 def loop_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without reordering sums.
-
-    A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
-    depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
-    """
+    """Compile without reordering sums."""
+    # A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
+    # depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
     return _compile(function)
 
 
@@ -68,7 +66,7 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
 
 
 class _CompilationBar(event.Listener):
-    """Shows on a terminal that a loop of this package is being compiled, which happens at its first use only."""
+    """A bar on terminals while a loop of this package is compiled, which happens at its first use only."""
 
     def __init__(self) -> None:
         self._thread: int | None = None  # the one whose compilation is shown
@@ -94,7 +92,7 @@ event.register("numba:compile", _CompilationBar())
 
 
 def _tolerate_damage(cache: Any) -> None:
-    """Compile anew where a file of the cache is damaged, and go on where one cannot be written; numba raises."""
+    """Recompile where a cache file is damaged, and continue where none can be written; numba raises."""
     load, save = cache.load_overload, cache.save_overload
 
     def load_overload(signature: Any, target: Any) -> Any:
@@ -112,41 +110,34 @@ def _tolerate_damage(cache: Any) -> None:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a piece into the loops that call it: as a call it would take half as long again.
-
-    LLVM does it, with what was compiled once for all callers; numba's own ``inline`` compiles it anew in each of them.
-    """
+    """Inline a function into the loops that call it: calls would take half as long again."""
+    # LLVM does it, with what was compiled once for all callers; numba's ``inline`` recompiles it in each of them.
     compiled: Callable[..., Any] = numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)(function)
     return compiled
 
 
 def inlined_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Put a piece into loops whose sums stay in order: its own must, too."""
+    """Inline a function into loops whose sums stay in order."""
     compiled: Callable[..., Any] = numba.njit(forceinline=True, **_SETTINGS)(function)
     return compiled
 
 
 def default_threads() -> int:
-    """Return how many threads the loops use: what NUMBA_NUM_THREADS says, or the number of cores.
-
-    Pools of processes, such as joblib's, set that variable for their workers.
-    """
+    """Return the number of threads of the loops: NUMBA_NUM_THREADS, which pools of processes set, or that of cores."""
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 def block_bounds(n_rows: int, n_objects: int) -> list[int]:
-    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects.
-
-    With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
-    would leave some of two or four threads waiting for the last one.
-    """
+    """Return the bounds of the blocks: 1, 2, 4 or 8 of them, each with at least four times as many rows as objects."""
+    # With fewer rows, adding up the gradients of the blocks would take as long as making them; another number of blocks
+    # would leave some of two or four threads waiting for the last one.
     possible = n_rows // max(MIN_BLOCK_ROWS, 4 * n_objects)
     count = next(number for number in (MAX_BLOCKS, 4, 2, 1) if number <= max(possible, 1))
     return [n_rows * number // count for number in range(count + 1)]
 
 
 def run_blocks(block: Callable[[int], Any], count: int, n_threads: int | None) -> list[Any]:
-    """Return what ``block`` returns for 0 .. count - 1, done by so many threads."""
+    """Return ``block(number)`` for 0 .. count - 1, computed by ``n_threads`` threads."""
     threads = min(count, n_threads or default_threads())
     if threads == 1:
         return [block(number) for number in range(count)]
@@ -256,7 +247,7 @@ def _prefetch_instruction(to_write):
 
 
 def _prefetch_row(ask_for_line):
-    """Return a piece that begins to fetch one row of an array, (n, p)."""
+    """Return a function that begins to fetch one row of an array, (n, p)."""
 
     @inlined
     def ask_for_row(array, row):

@@ -1,4 +1,4 @@
-"""The squared hinge on distances over all triplets of a graph, without writing them down.
+"""The squared hinge on distances over all triplets of a graph, without listing them.
 
 For an anchor i only objects within reach, the distance of its farthest neighbor plus the margin of 1, can cost
 anything. Objects are sorted along the axis on which they are spread most, and the search from i ends where that

@@ -58,7 +58,7 @@ def evaluate(
 
 
 def zero_gradients(count: int, points: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return so many gradients of 0, (n, p), the first by itself: whoever keeps that one shall not keep all."""
+    """Return ``count`` gradients of 0, (n, p), the first in memory of its own, which alone may be kept."""
     return [np.zeros(points.shape, points.dtype), *np.zeros((count - 1, *points.shape), points.dtype)]
 
 
@@ -69,10 +69,7 @@ def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient:
 
 
 def laplacian_product(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
-    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons.
-
-    Its positive directions pull far pairs apart and near pairs together.
-    """
+    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons."""
     return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2
 
 
@@ -91,15 +88,13 @@ def squared_distances(
 
 
 def _prefetches(points: NDArray[Any]) -> bool | None:
-    """Return True if points are to be asked for in advance, None if the cache has them.
-
-    Loops are compiled without it for None: asking for what is there takes a tenth of their time.
-    """
+    """Return True if points are to be prefetched, None if they fit into the cache."""
+    # Loops are compiled without it for None: prefetching what is there takes a tenth of their time.
     return True if points.nbytes >= PREFETCH_BYTES else None
 
 
 def object_weights(rows: Rows, n_objects: int) -> NDArray[np.float64]:
-    """Return the total weight of the comparisons that mention each object, (n,)."""
+    """Return the total weight of the comparisons of each object, (n,)."""
     total = np.zeros(n_objects)
     for start in range(0, len(rows), COUNT_BLOCK_ROWS):  # bincount makes 64 bit copies of what it counts
         here = slice(start, start + COUNT_BLOCK_ROWS)
@@ -110,11 +105,11 @@ def object_weights(rows: Rows, n_objects: int) -> NDArray[np.float64]:
 
 
 def union(rows: Rows, parents: NDArray[np.intp]) -> None:
-    """Join the objects of each pair in the forest ``parents``, (n,): its trees are groups, a root is its own parent."""
+    """Join the objects of each pair in the forest ``parents``, (n,): its trees are connected components."""
     _union(rows.objects, rows.weights, parents)
 
 
-# What the loops are made of. Unsigned indices: signed ones would be checked for negative values at every access.
+# Parts of the loops. Unsigned indices: signed ones would be checked for negative values at every access.
 
 
 @inlined
@@ -151,10 +146,7 @@ def near_far(points, i, j, l, k):  # noqa: E741
 
 @inlined
 def orient_tile(objects, answers, start, stop, ends):
-    """Write the objects of the near and far pairs of the rows from ``start`` to ``stop``.
-
-    What kind of rows they are is asked here, once for all that follows.
-    """
+    """Write the objects of the near and far pairs of the rows from ``start`` to ``stop``."""
     last = objects.shape[1] - 1
     third = 0 if last == 2 else 2
     for q in range(start, stop):
@@ -173,7 +165,7 @@ def orient_tile(objects, answers, start, stop, ends):
 
 @inlined
 def prefetch_tile(points, ends, count, ahead):
-    """Ask for the points of a tile, all at once."""
+    """Prefetch the points of a tile."""
     if ahead is not None:
         for t in range(count):
             prefetch_points(points, ends[t, 0])

@@ -1,11 +1,11 @@
 """The density of a Bayesian map, and predictions from many draws of it.
 
 The unknowns are one vector q: coordinates z (n p numbers), a weight u for each axis (p), a scale v for each object (n),
-a steepness and a carelessness for each person (a each; a = 0 where people are not told apart), and the nine numbers of
-`nearer.sampling.model`. All are independent and standard normal, or nearly so, before the comparisons speak.
-`place_objects` makes a map of them and `density` adds what the comparisons say about that map.
+effects on the slope and on the lapse rate of each annotator (a each; a = 0 where annotators are not distinguished), and
+the nine hyperparameters of `nearer.sampling.model`. All are independent and standard normal, or nearly so, a priori.
+`place_objects` makes a map of them and `density` adds the log-likelihood of the comparisons given that map.
 
-What costs time is done for pairs of objects, not for comparisons: of few objects there are few pairs, however many
+The expensive part is done for pairs of objects, not for comparisons: of few objects there are few pairs, however many
 comparisons. Each comparison then looks up two logarithms, and adds two numbers to the gradient.
 """
 
@@ -33,10 +33,8 @@ _near_far = inlined_in_order(near_far.py_func)  # type: ignore[attr-defined]
 
 @loop
 def exponentials(x, count, result, bits):
-    """Set the first so many of ``result`` to exp(x), x at most 0; ``bits``, of int64, is room to work in.
-
-    Written out, and not np.exp, so that eight are done at a time: exp(r) 2^k, with |r| below log(2) / 2.
-    """
+    """Set the first ``count`` entries of ``result`` to exp(x), x at most 0; ``bits``, of int64, is workspace."""
+    # Written out, and not np.exp, so that eight are done at a time: exp(r) 2^k.
     for a in range(count):
         t = max(x[a], MIN_EXPONENT)
         k = np.floor(t * _LOG2_E + 0.5)
@@ -61,7 +59,7 @@ def exponentials(x, count, result, bits):
 
 @loop
 def logarithms(x, count, result, bits):
-    """Set the first so many of ``result`` to log(x), x normal and positive, likewise: k log(2) + 2 artanh(s)."""
+    """Set the first ``count`` entries of ``result`` to log(x), x normal and positive: k log(2) + 2 artanh(s)."""
     of_x = x.view(np.int64)
     mantissas = bits.view(np.float64)
     for a in range(count):
@@ -84,15 +82,12 @@ def logarithms(x, count, result, bits):
 
 
 @loop_in_order
-def place_objects(q, exposure, n_people, axes, lengths, factors, points):
-    """Set ``points`` (n, p or more) to the map of q.
-
-    Also the spread of each axis, squared lengths and factors before scaling. The spreads exp(sigma u) are normalized to
-    a sum of squares of 1. An object of coordinates y is scaled to length |y|^radius times exp(omega v + gamma
-    exposure).
-    """
+def place_objects(q, exposure, n_annotators, axes, lengths, factors, points):
+    """Set ``points`` (n, p or more) to the map of q; also spreads of axes, squared lengths and factors of scaling."""
+    # The spreads exp(sigma u) are normalized to a sum of squares of 1. An object of coordinates y is scaled to length
+    # |y|^radius times exp(omega v + gamma exposure).
     n, p = len(exposure), len(axes)
-    numbers = n * p + p + n + 2 * n_people
+    numbers = n * p + p + n + 2 * n_annotators
     sigma = np.exp(q[numbers])
     omega = np.exp(q[numbers + 1])
     radius = 1 / (1 + np.exp(-q[numbers + 5]))
@@ -118,71 +113,69 @@ def place_objects(q, exposure, n_people, axes, lengths, factors, points):
 
 @loop
 def _pair_logs(points, compared, offset, widened, logs):
-    """Set offset + d^2 and its logarithm of the pairs that are compared."""
+    """Set offset + d^2 and its logarithm for the pairs that are compared."""
     for a in range(compared.shape[0]):
         i, j = np.uintp(compared[a, 0]), np.uintp(compared[a, 1])
         total = 0.0
         for d in range(points.shape[1]):
-            away = points[i, d] - points[j, d]
-            total += away * away
+            deviation = points[i, d] - points[j, d]
+            total += deviation * deviation
         widened[a] = total + offset
     logarithms(widened, len(widened), logs, np.empty(len(widened), np.int64))
 
 
 @loop
-def _points_gradient(points, bounds, others, which, pulls, pushed):
-    """Set the gradient by the points: ``pulls`` are derivatives by the squared distances of the pairs.
-
-    Object i is compared with ``others`` from bounds[i] to bounds[i + 1], in the pairs ``which``.
-    """
+def _points_gradient(points, bounds, others, which, pulls, by_points):
+    """Set the gradient by the points: ``pulls`` are derivatives by the squared distances of the pairs."""
+    # Object i is compared with ``others`` from bounds[i] to bounds[i + 1], in the pairs ``which``.
     for i in range(points.shape[0]):
         own = 0.0
         for a in range(bounds[i], bounds[i + 1]):
             j, pull = np.uintp(others[a]), 2 * pulls[np.uintp(which[a])]
             own += pull
             for d in range(points.shape[1]):
-                pushed[i, d] -= pull * points[j, d]
+                by_points[i, d] -= pull * points[j, d]
         for d in range(points.shape[1]):
-            pushed[i, d] += own * points[i, d]
+            by_points[i, d] += own * points[i, d]
 
 
 @loop
-def _gather_odds(logs, rows, people, start, count, slopes, ratios, odds, small):
-    """Set the log-ratio of distances of so many rows, their log-odds, and minus the size of these."""
+def _gather_odds(logs, rows, annotators, start, count, slopes, ratios, odds, small):
+    """Set the log-ratio of distances of ``count`` rows, their log-odds, and minus the size of these."""
     for a in range(count):
         ratios[a] = logs[np.uintp(rows[start + a, 1])] - logs[np.uintp(rows[start + a, 0])]
     for a in range(count):
-        odds[a] = ratios[a] * slopes[np.uintp(people[start + a])]
+        odds[a] = ratios[a] * slopes[np.uintp(annotators[start + a])]
         small[a] = -abs(odds[a])
 
 
 @loop
-def _answer_derivatives(odds, small, people, start, count, lapses, pulls, slips, chances):
-    """Set chances, and the derivatives of their logarithms by log-odds (``pulls``) and lapse rates (``slips``)."""
+def _answer_derivatives(odds, small, annotators, start, count, lapses, pulls, by_lapses, probabilities):
+    """Set probabilities, and the derivatives of their logarithms by log-odds (``pulls``) and by lapse rates."""
     for a in range(count):
         inverse = 1 / (1 + small[a])
         less = small[a] * inverse
-        chance = 1 - less if odds[a] > 0 else less
-        lapse = lapses[np.uintp(people[start + a])]
-        chances[a] = 0.5 * lapse + (1 - lapse) * chance
-        surprise = 1 / chances[a]
-        pulls[a] = (1 - lapse) * less * inverse * surprise  # chance * (1 - chance) = less * inverse
-        slips[a] = (0.5 - chance) * surprise
+        probability = 1 - less if odds[a] > 0 else less
+        lapse = lapses[np.uintp(annotators[start + a])]
+        probabilities[a] = 0.5 * lapse + (1 - lapse) * probability
+        surprise = 1 / probabilities[a]
+        pulls[a] = (1 - lapse) * less * inverse * surprise  # probability * (1 - probability) = less * inverse
+        by_lapses[a] = (0.5 - probability) * surprise
 
 
 @loop
-def _scatter_derivatives(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse):
-    """Add the derivatives by the logarithms of the pairs, and by the slope and the lapse rate of each person."""
-    person = np.uintp(people[start])
+def _scatter_derivatives(rows, annotators, start, count, ratios, pulls, by_lapses, slopes, by_log, by_slope, by_lapse):
+    """Add the derivatives by the logarithms of the pairs, and by the slope and the lapse rate of each annotator."""
+    person = np.uintp(annotators[start])
     slope, of_slope, of_lapse = slopes[person], 0.0, 0.0
     for a in range(count):
-        if people[start + a] != person:  # rows are in the order of people
+        if annotators[start + a] != person:  # rows are sorted by annotator
             by_slope[person] += of_slope
             by_lapse[person] += of_lapse
-            person = np.uintp(people[start + a])
+            person = np.uintp(annotators[start + a])
             slope, of_slope, of_lapse = slopes[person], 0.0, 0.0
         of_slope += pulls[a] * ratios[a]
-        of_lapse += slips[a]
+        of_lapse += by_lapses[a]
         pull = pulls[a] * slope
         by_log[np.uintp(rows[start + a, 0])] -= pull
         by_log[np.uintp(rows[start + a, 1])] += pull
@@ -191,43 +184,43 @@ def _scatter_derivatives(rows, people, start, count, ratios, pulls, slips, slope
 
 
 @loop
-def _log_likelihood(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse):
+def _log_likelihood(logs, rows, weights, annotators, slopes, lapses, by_log, by_slope, by_lapse):
     """Return the log-likelihood of comparisons of two pairs, and add its derivatives."""
     total = 0.0
-    odds, ratios, small, chances = (
+    odds, ratios, small, probabilities = (
         np.empty(BLOCK_ROWS),
         np.empty(BLOCK_ROWS),
         np.empty(BLOCK_ROWS),
         np.empty(BLOCK_ROWS),
     )
-    pulls, slips, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
+    pulls, by_lapses, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
     for start in range(0, rows.shape[0], BLOCK_ROWS):
         count = min(BLOCK_ROWS, rows.shape[0] - start)
-        _gather_odds(logs, rows, people, start, count, slopes, ratios, odds, small)
+        _gather_odds(logs, rows, annotators, start, count, slopes, ratios, odds, small)
         exponentials(small, count, small, bits)
-        _answer_derivatives(odds, small, people, start, count, lapses, pulls, slips, chances)
-        logarithms(chances, count, chances, bits)
+        _answer_derivatives(odds, small, annotators, start, count, lapses, pulls, by_lapses, probabilities)
+        logarithms(probabilities, count, probabilities, bits)
         if weights.size:
             for a in range(count):
-                chances[a] *= weights[start + a]
+                probabilities[a] *= weights[start + a]
                 pulls[a] *= weights[start + a]
-                slips[a] *= weights[start + a]
+                by_lapses[a] *= weights[start + a]
         for a in range(count):
-            total += chances[a]
-        _scatter_derivatives(rows, people, start, count, ratios, pulls, slips, slopes, by_log, by_slope, by_lapse)
+            total += probabilities[a]
+        _scatter_derivatives(
+            rows, annotators, start, count, ratios, pulls, by_lapses, slopes, by_log, by_slope, by_lapse
+        )
     return total
 
 
 @loop_in_order
-def _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total):
-    """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``.
-
-    Returns ``total`` with the log-priors of coordinates, axes and scales, which take part in the gradient too.
-    """
+def _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, total):
+    """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``."""
+    # Returns ``total`` with the log-priors of coordinates, axes and scales, which take part in the gradient too.
     n, p = len(exposure), len(axes)
     first_axis = n * p
     first_scale = first_axis + p
-    numbers = first_scale + n + 2 * n_people
+    numbers = first_scale + n + 2 * n_annotators
     sigma = np.exp(q[numbers])
     omega = np.exp(q[numbers + 1])
     radius = 1 / (1 + np.exp(-q[numbers + 5]))
@@ -238,14 +231,14 @@ def _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, point
     for i in range(n):
         by_factor = 0.0
         for d in range(p):
-            by_factor += pushed[i, d] * points[i, d]
+            by_factor += by_points[i, d] * points[i, d]
         by_radius += by_factor * np.log(lengths[i]) / 2
         by_gamma += by_factor * exposure[i]
         inward = (radius - 1) * by_factor / lengths[i]
         for d in range(p):
             z = q[i * p + d]
             y = axes[d] * z
-            by_y = factors[i] * pushed[i, d] + inward * y
+            by_y = factors[i] * by_points[i, d] + inward * y
             by_axis[d] += by_y * y
             gradient[i * p + d] = by_y * axes[d] - z
             total -= 0.5 * z * z
@@ -271,24 +264,24 @@ def _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, point
 
 
 @loop_in_order
-def annotator_parameters(q, first, n_people, slopes, lapses):
-    """Set slope and lapse rate of each person, or of all as the only one; return the offset, and d slope / d kernel."""
-    numbers = first + 2 * n_people
+def annotator_parameters(q, first, n_annotators, slopes, lapses):
+    """Set slope and lapse rate of each annotator, or of all as the only one; return the offset."""
+    numbers = first + 2 * n_annotators
     kernel = np.exp(q[numbers + 3])
     for a in range(len(slopes)):
-        steeper = np.exp(q[numbers + 7]) * q[first + a] if n_people else 0.0
-        careless = np.exp(q[numbers + 8]) * q[first + n_people + a] if n_people else 0.0
-        slopes[a] = np.exp(q[numbers + 2] + steeper) * (1 + kernel)
-        lapses[a] = 1 / (1 + np.exp(-q[numbers + 4] - careless))
+        slope_effect = np.exp(q[numbers + 7]) * q[first + a] if n_annotators else 0.0
+        lapse_effect = np.exp(q[numbers + 8]) * q[first + n_annotators + a] if n_annotators else 0.0
+        slopes[a] = np.exp(q[numbers + 2] + slope_effect) * (1 + kernel)
+        lapses[a] = 1 / (1 + np.exp(-q[numbers + 4] - lapse_effect))
     return 2 * kernel
 
 
 @loop_in_order
 def _number_gradient(
-    q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total
+    q, gradient, first, n_annotators, slopes, lapses, by_slope, by_lapse, by_offset, centers, scales, total
 ):
-    """Set the gradient by people and by all numbers, those of the map with their priors; return ``total``."""
-    numbers = first + 2 * n_people
+    """Set the gradient by annotators and hyperparameters, with their priors; return ``total``."""
+    numbers = first + 2 * n_annotators
     kernel = np.exp(q[numbers + 3])
     for a in range(2, 9):
         if a != 5 and a != 6:
@@ -300,69 +293,66 @@ def _number_gradient(
         gradient[numbers + 2] += slope
         gradient[numbers + 3] += slope * kernel / (1 + kernel)
         gradient[numbers + 4] += lapse
-        if n_people:
-            steeper, careless = q[first + a], q[first + n_people + a]
-            gradient[first + a] = slope * np.exp(q[numbers + 7]) - steeper
-            gradient[first + n_people + a] = lapse * np.exp(q[numbers + 8]) - careless
-            gradient[numbers + 7] += slope * np.exp(q[numbers + 7]) * steeper
-            gradient[numbers + 8] += lapse * np.exp(q[numbers + 8]) * careless
-            total -= 0.5 * (steeper * steeper + careless * careless)
+        if n_annotators:
+            slope_effect, lapse_effect = q[first + a], q[first + n_annotators + a]
+            gradient[first + a] = slope * np.exp(q[numbers + 7]) - slope_effect
+            gradient[first + n_annotators + a] = lapse * np.exp(q[numbers + 8]) - lapse_effect
+            gradient[numbers + 7] += slope * np.exp(q[numbers + 7]) * slope_effect
+            gradient[numbers + 8] += lapse * np.exp(q[numbers + 8]) * lapse_effect
+            total -= 0.5 * (slope_effect * slope_effect + lapse_effect * lapse_effect)
     for a in range(N_NUMBERS):
-        away = (q[numbers + a] - centres[a]) / scales[a]
+        deviation = (q[numbers + a] - centers[a]) / scales[a]
         if a == 6:
-            total -= np.log1p(away * away)
-            gradient[numbers + a] -= 2 * away / (1 + away * away) / scales[a]
+            total -= np.log1p(deviation * deviation)
+            gradient[numbers + a] -= 2 * deviation / (1 + deviation * deviation) / scales[a]
         else:
-            total -= 0.5 * away * away
-            gradient[numbers + a] -= away / scales[a]
+            total -= 0.5 * deviation * deviation
+            gradient[numbers + a] -= deviation / scales[a]
     return total
 
 
 @loop_in_order
-def density(q, gradient, compared, beside, rows, weights, people, exposure, n_people, p, centres, scales):
-    """Return the log-density at q up to a constant, and set its gradient.
-
-    ``compared`` are pairs of objects, (k, 2), and ``beside`` says what each object is compared with. ``rows`` are
-    comparisons of two of the pairs, in the order of ``people``. ``centres`` and ``scales`` are those of the priors of
-    the numbers: normal, and Cauchy for the exposure.
-    """
+def density(q, gradient, compared, adjacency, rows, weights, annotators, exposure, n_annotators, p, centers, scales):
+    """Return the log-density at q up to a constant, and set its gradient."""
+    # ``compared`` are pairs of objects, (k, 2), and ``adjacency`` lists those of each object. ``rows`` are comparisons
+    # of two of the pairs, sorted by annotator. The priors of the hyperparameters are normal, Cauchy for the exposure.
     n = len(exposure)
     # Without a rest that is not a multiple of eight, loops over dimensions are done by vector instructions.
     width = p if p <= MAX_UNPADDED_DIMENSIONS else (p + 7) // 8 * 8
     points = np.zeros((n, width))
-    pushed = np.zeros((n, width))
+    by_points = np.zeros((n, width))
     axes = np.empty(p)
     lengths = np.empty(n)
     factors = np.empty(n)
-    place_objects(q, exposure, n_people, axes, lengths, factors, points)
+    place_objects(q, exposure, n_annotators, axes, lengths, factors, points)
     first = n * p + p + n
-    slopes, lapses = np.empty(max(n_people, 1)), np.empty(max(n_people, 1))
-    offset = annotator_parameters(q, first, n_people, slopes, lapses)
+    slopes, lapses = np.empty(max(n_annotators, 1)), np.empty(max(n_annotators, 1))
+    offset = annotator_parameters(q, first, n_annotators, slopes, lapses)
     widened, logs = np.empty(len(compared)), np.empty(len(compared))
     _pair_logs(points, compared, offset, widened, logs)
     by_log, by_slope, by_lapse = np.zeros(len(compared)), np.zeros(len(slopes)), np.zeros(len(slopes))
-    total = _log_likelihood(logs, rows, weights, people, slopes, lapses, by_log, by_slope, by_lapse)
+    total = _log_likelihood(logs, rows, weights, annotators, slopes, lapses, by_log, by_slope, by_lapse)
     by_offset = 0.0
     for a in range(len(by_log)):
         by_log[a] /= widened[a]
         by_offset += by_log[a]
-    bounds, others, which = beside
-    _points_gradient(points, bounds, others, which, by_log, pushed)
-    total = _map_gradient(q, gradient, exposure, n_people, axes, lengths, factors, points, pushed, total)
+    bounds, others, which = adjacency
+    _points_gradient(points, bounds, others, which, by_log, by_points)
+    total = _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, total)
     return _number_gradient(
-        q, gradient, first, n_people, slopes, lapses, by_slope, by_lapse, by_offset, centres, scales, total
+        q, gradient, first, n_annotators, slopes, lapses, by_slope, by_lapse, by_offset, centers, scales, total
     )
 
 
 @loop_in_order
-def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
-    """Set ``chances`` of rows start to stop to the mean over draws (k maps, (k, n, p)) of the chance that they hold."""
+def predict(points, slopes, offsets, lapses, objects, start, stop, probabilities):
+    """Set the mean probabilities, over draws of maps (k, n, p), that rows ``start`` to ``stop`` hold."""
     answers = np.empty(0, np.int8)
     ratios, signs, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
     for first in range(start, stop, BLOCK_ROWS):
         count = min(BLOCK_ROWS, stop - first)
         for a in range(count):
-            chances[first + a] = 0.0
+            probabilities[first + a] = 0.0
         for draw in range(points.shape[0]):
             share = 0.5 * (1 - lapses[draw]) / points.shape[0]
             for a in range(count):
@@ -375,8 +365,8 @@ def predict(points, slopes, offsets, lapses, objects, start, stop, chances):
                 ratios[a] *= slopes[draw]
             exponentials(ratios, count, ratios, bits)
             for a in range(count):
-                chances[first + a] += signs[a] * (1 - ratios[a]) / (1 + ratios[a])
-        # By way of the larger of the two chances, so that exchanging the pairs gives the complement to the last bit.
+                probabilities[first + a] += signs[a] * (1 - ratios[a]) / (1 + ratios[a])
+        # Through the larger of the two probabilities: exchanging the pairs gives the complement to the last bit.
         for a in range(count):
-            larger = 0.5 + abs(chances[first + a])
-            chances[first + a] = larger if chances[first + a] > 0 else 1 - larger
+            larger = 0.5 + abs(probabilities[first + a])
+            probabilities[first + a] = larger if probabilities[first + a] > 0 else 1 - larger

@@ -27,8 +27,7 @@ def _log_sum(a, b):
     return most + np.log(np.exp(a - most) + np.exp(b - most))
 
 
-# Loops and not assignments of whole arrays: numba compiles for those what it says where shapes do not match, which took
-# as long as all the rest.
+# Loops and not assignments of whole arrays, for which numba compiles messages about shapes: as long as all the rest.
 
 
 @inlined_in_order
@@ -45,7 +44,7 @@ def _add(source, target):
 
 @inlined_in_order
 def _is_u_turn(inverse_mass, left, right, total):
-    """Say whether a trajectory with these momenta at its ends, and this sum of all momenta, begins to come back."""
+    """Whether a trajectory with these momenta at its ends, and this sum of all momenta, makes a U-turn."""
     at_left = 0.0
     at_right = 0.0
     for a in range(inverse_mass.size):
@@ -71,11 +70,9 @@ def _leapfrog(q, momentum, gradient, step, inverse_mass, model):
 
 @loop_in_order
 def _closes_u_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner):
-    """Say whether a subtree that this leaf of the new half closes has begun to come back.
-
-    ``total`` is the sum of momenta so far; ``kept`` and ``kept_total`` hold the momentum and the sum at the left end of
-    each open subtree, and are brought up to date; ``inner`` is room to work in.
-    """
+    """Whether a subtree that this leaf of the new half completes makes a U-turn."""
+    # ``total`` is the sum of momenta so far; ``kept`` and ``kept_total`` hold the momentum and the sum at the left end
+    # of each open subtree, and are updated; ``inner`` is workspace.
     level = 0
     bits = leaf >> 1
     while bits:
@@ -98,7 +95,7 @@ def _closes_u_turn(leaf, momentum, total, inverse_mass, kept, kept_total, inner)
 
 @loop_in_order
 def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
-    """Draw the next q; where the inverse mass is 0 it stays."""
+    """Return q, gradient, log-density, mean acceptance, number of steps and whether it diverged, of the next draw."""
     size = q.size
     momentum = np.empty(size)
     energy = 0.0
@@ -165,10 +162,7 @@ def _normalize(velocity):
 
 @loop_in_order
 def _rotate_velocity(velocity, gradient, scales, step):
-    """Turn the velocity towards the gradient, as half a step does; return the change of the kinetic energy.
-
-    Its norm stays 1 but for rounding.
-    """
+    """Rotate the velocity towards the gradient, as half a step does; return the change of the kinetic energy."""
     norm = 1e-300
     along = 0.0
     for a in range(velocity.size):
@@ -190,7 +184,7 @@ def _rotate_velocity(velocity, gradient, scales, step):
 
 @loop_in_order
 def walk(q, velocity, gradient, value, step, length, scales, n_steps, rng, model):
-    """Take so many steps; q, the velocity and the gradient are changed in place."""
+    """Take steps in place; return the log-density and the mean squared error of the energy in a step."""
     error = 0.0
     for number in range(1, n_steps + 1):
         before = value

@@ -1,4 +1,4 @@
-"""Losses on points as PyTorch's operations: what `optimize.kernels.points` does, on any device that PyTorch knows.
+"""Losses on points as operations of PyTorch: `optimize.kernels.points` on any device. Experimental.
 
 The gradient is PyTorch's own. Every loss is written such that it is the one of the compiled loops also where there is
 none: 0 at the kink of a hinge, and a distance below 1e-8 has the slope that it has there.
@@ -23,29 +23,29 @@ CHUNK_COORDINATES = 2**22  # coordinates of one side of the pairs, of which a do
 class TensorRows(NamedTuple):
     """Comparisons on a device."""
 
-    columns: Tensor
-    weights: Tensor | None
+    columns: Tensor  # (3, m); anchor, near and far object, or near and far pair, answers applied; sorted by the first
+    weights: Tensor | None  # (m,), optional
 
     @classmethod
     def of(cls, rows: Rows, device: str, dtype: torch.dtype) -> TensorRows:
         """Copy comparisons to a device, weights as this dtype."""
-        # In one piece: the columns by themselves would have to be gathered on the host.
+        # In one piece: single columns would have to be gathered on the host.
         columns = [*torch.tensor(rows.objects, dtype=torch.int32, device=device).T]
         if rows.answers.size:
-            turned = torch.tensor(rows.answers, device=device) < 0
+            is_reversed = torch.tensor(rows.answers, device=device) < 0
             for near, far in ((0, 2), (1, 3)) if len(columns) == 4 else ((1, 2),):
                 a, b = columns[near], columns[far]
-                columns[near], columns[far] = torch.where(turned, b, a), torch.where(turned, a, b)
-        # Rows of one anchor side by side read its point from the cache, and the Triton loop adds up what they have to
-        # say of it before it writes: sorting costs less than one evaluation and saves in each.
+                columns[near], columns[far] = torch.where(is_reversed, b, a), torch.where(is_reversed, a, b)
+        # Rows of one anchor next to each other read its point from the cache, and the Triton loop adds up their
+        # gradients before it writes: sorting costs less than one evaluation and saves in each.
         order = torch.argsort(columns[0], stable=True)
         weights = torch.tensor(rows.weights, dtype=dtype, device=device)[order] if rows.weights.size else None
         return cls(torch.stack([column[order] for column in columns]), weights)
 
     @staticmethod
     def n_bytes(n_rows: int, width: int, weighted: bool) -> int:
-        """Return what they take while they are sorted, which is the most that they ever take."""
-        sorting = 32  # the order, and what the sort has beside it
+        """Return their memory while they are sorted, which is the most they need."""
+        sorting = 32  # the order, and the workspace of the sort
         return n_rows * (2 * 4 * width + 2 * 8 * weighted + sorting)
 
     def __len__(self) -> int:
@@ -53,10 +53,7 @@ class TensorRows(NamedTuple):
 
 
 def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tensor, Tensor]:
-    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points.
-
-    Nothing is read back from the device.
-    """
+    """Return the weighted sum of a loss over comparisons and its gradient with respect to the points."""
     loss, sums = LOSSES[compiled.family], accumulation_dtype(points.device.type)
     total = torch.zeros((), dtype=sums, device=points.device)
     gradient = torch.zeros_like(points)
@@ -77,7 +74,7 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
 
 
 def object_weights(rows: TensorRows, n_objects: int) -> Tensor:
-    """Return the total weight of the comparisons that mention each object, (n,)."""
+    """Return the total weight of the comparisons of each object, (n,)."""
     total = torch.zeros(n_objects, dtype=torch.float64, device=rows.columns.device)
     for column in rows.columns:
         total += torch.bincount(column, rows.weights, minlength=n_objects)
@@ -85,11 +82,9 @@ def object_weights(rows: TensorRows, n_objects: int) -> Tensor:
 
 
 def connected_components(rows: TensorRows, n_objects: int) -> Tensor:
-    """Return the smallest object of the group of each, (n,): groups are what comparisons of weight above 0 connect.
-
-    Each object begins as its own parent. Round by round the larger parent of a pair is given the smaller one as its
-    own, and objects move up to the parents of their parents until these are roots, until no pair has two parents.
-    """
+    """Return the smallest object of the connected component of each, (n,), by comparisons of weight above 0."""
+    # Each object begins as its own parent. Round by round the larger parent of a pair is given the smaller one as its
+    # own, and objects move up to the parents of their parents until these are roots, until no pair has two parents.
     columns = rows.columns if rows.weights is None else rows.columns[:, rows.weights != 0]
     ends = ((0, 1), (2, 3)) if len(columns) == 4 else ((0, 1), (0, 2))
     parents = torch.arange(n_objects, device=columns.device)

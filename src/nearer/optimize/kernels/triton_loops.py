@@ -1,4 +1,4 @@
-"""The loop of `optimize.kernels.points` in Triton, for CUDA: value and gradient in one pass over the comparisons.
+"""The loop of `optimize.kernels.points` in Triton, for CUDA: value and gradient in one pass. Experimental.
 
 A program takes a block of rows. It gathers their points, works out what each row costs and how steeply, and adds the
 gradient to that of the points with atomic additions, whose order is not fixed: two runs agree but for rounding. Sums of
@@ -70,16 +70,16 @@ def is_usable(
     n_columns: int = 3,
     dtype: torch.dtype = torch.float32,
 ) -> bool:
-    """Whether Triton compiles and runs this very loop here, and agrees with PyTorch; a warning says why not."""
+    """Whether Triton compiles and runs this loop here and agrees with PyTorch; warns where it does not."""
     rng = np.random.default_rng(0)
     objects = rng.permuted(np.tile(np.arange(6), (300, 1)), axis=1)[:, : 3 if triplets else 4]
     rows = TensorRows.of(Rows.of(objects, None, rng.uniform(size=300) if weighted else None), device, dtype)
     points = torch.tensor(rng.normal(size=(6, n_columns)), dtype=dtype, device=device)
     try:
-        ours, theirs = evaluate(compiled, points, rows), tensors.evaluate(compiled, points, rows)
-        apart = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(ours, theirs, strict=True))
-        reason = "" if apart < AGREEMENT_RTOL else f"it is off by {apart:.1e}"
-    except Exception as error:  # compilers and drivers fail in ways of their own, and there is another way
+        found, expected = evaluate(compiled, points, rows), tensors.evaluate(compiled, points, rows)
+        gap = max(float((a - b).abs().max() / b.abs().max()) for a, b in zip(found, expected, strict=True))
+        reason = "" if gap < AGREEMENT_RTOL else f"it is off by {gap:.1e}"
+    except Exception as error:  # compilers and drivers fail in ways of their own, and PyTorch takes over
         reason = f"{type(error).__name__}: {error}"
     if reason:
         warnings.warn(

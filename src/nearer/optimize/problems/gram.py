@@ -35,13 +35,13 @@ from nearer.optimize.problems.margins import MarginMap
 
 
 class Gram(NamedTuple):
-    """What the problem is solved for: a Gram matrix, (n, n), and the specificities, (n,), of a problem with them."""
+    """A solution: a Gram matrix, (n, n), and the specificities, (n,), of a problem with them."""
 
     matrix: FloatArray
     specificities: FloatArray | None = None
 
     def expand(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
-        """Return the same over all objects, of which those not ``seen`` lie at the origin."""
+        """Return the solution over all objects, with those not ``seen`` at the origin."""
         matrix = np.zeros((n_objects, n_objects))
         matrix[np.ix_(seen, seen)] = self.matrix
         if self.specificities is None:
@@ -111,11 +111,9 @@ class Problem:
 
     @cached_property
     def vanishing_trace(self) -> float:
-        """The smallest `trace` at which G = 0 solves the convex problem without specificities, whatever the ridge.
-
-        G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
-        over part of the pull and lower this value.
-        """
+        """The smallest `trace` at which G = 0 solves the convex problem without specificities, whatever the ridge."""
+        # G = 0 is optimal exactly when the gradient there plus trace * I is positive semidefinite. Specificities take
+        # over part of the pull and lower this value.
         limit = float(np.linalg.eigvalsh(self.pull_at_zero)[-1])
         # Answers that cancel each other leave rounding of a pull of 0.
         return limit if limit > 1e-12 else 0.0
@@ -143,7 +141,7 @@ def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> Fl
 
 
 def require_prox(problem: Problem, what: str) -> ProximableLoss:
-    """Return the loss of the problem, or say that this cannot handle it."""
+    """Return the loss of the problem; ValueError if it has no prox."""
     loss = problem.loss
     if not isinstance(loss, ProximableLoss) or not loss.has_prox:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Margins: the linear map from a Gram matrix to them, and its adjoint; those of points; the errors that they make.
+"""Margins of Gram matrices, as a linear map with its adjoint, and of points; and errors counted from them.
 
 A comparison q has a near pair (i, j) and a far pair (l, k). With the squared distance
 
@@ -10,7 +10,7 @@ comparisons to ``A^T v = sum_q v_q K_q``. Every K_q is the Laplacian of the far 
 need two integers of storage a comparison; triplets are quadruplets whose pairs share their first object.
 
 A *diagonal weight* w other than 1 takes ``w g_aa - 2 g_ab + w g_bb`` in place of the squared distance. Below 1 it
-discounts how far an object lies from the centre, and so from everything; at 0 only inner products are compared.
+discounts how far an object lies from the center, and so from everything; at 0 only inner products are compared.
 Up to a constant that no margin sees, these are the squared distances of G + diag(s) with s_a = (w - 1) g_aa + const.
 """
 
@@ -58,11 +58,9 @@ class MarginMap:
         return cls(near=i * n_objects + j, far=l * n_objects + k, n_objects=n_objects)
 
     def merge_duplicates(self, weights: FloatArray) -> tuple[MarginMap, FloatArray]:
-        """Return the map with each distinct comparison once, and the sum of its weights; rows of weight 0 are left out.
-
-        Rows in one fixed order, whatever order they came in, make a repeated row and a row of weight 2 the same
-        problem to the last bit.
-        """
+        """Return the map with each distinct comparison of positive weight once, and the sums of the weights."""
+        # Rows in one fixed order, whatever order they came in, make a repeated row and a row of weight 2 the same
+        # problem to the last bit.
         kept = weights > 0
         near, far = (self._sorted_pairs(pairs[kept]) for pairs in (self.near, self.far))
         codes, inverse = np.unique(np.column_stack([near, far]), axis=0, return_inverse=True)
@@ -71,10 +69,7 @@ class MarginMap:
         return replace(self, near=codes[:, 0], far=codes[:, 1]), totals
 
     def over_seen_objects(self) -> tuple[MarginMap, NDArray[np.intp]]:
-        """Return the map over the objects that comparisons mention, and which those are.
-
-        No comparison moves the others from the origin, so that a solver need not carry them along.
-        """
+        """Return the map over the objects that comparisons mention, and which those are."""
         pairs = np.stack([self.near, self.far])
         seen, inverse = np.unique(np.stack(np.divmod(pairs, self.n_objects)), return_inverse=True)
         first, second = inverse.reshape(2, *pairs.shape)

@@ -11,7 +11,7 @@ than all other k, and a value with its gradient costs what the pairs within reac
 small step unfolds a map. So the descent has one dimension more than is wanted, and pays more and more for it.
 
 `Penalty` holds the weights of the penalties in units that carry over from one set of comparisons to the next. A trace
-penalty that suits 200 comparisons of 30 objects says nothing about 10,000 of 100; as a share of the value at which the
+penalty that suits 200 comparisons of 30 objects is no guide for 10,000 of 100; as a share of the value at which the
 map vanishes, and a ridge in units of one comparison, the same numbers serve both.
 """
 
@@ -45,7 +45,7 @@ N_EXTRA_COLUMNS = 2
 
 
 class Spectrum(NamedTuple):
-    """Leading eigenvalues of the pull of the comparisons, falling, (p,), and their vectors as columns, (n, p)."""
+    """Leading eigenvalues of the Laplacian A^T c, falling, (p,), and their vectors as columns, (n, p)."""
 
     eigenvalues: FloatArray
     vectors: FloatArray
@@ -59,9 +59,9 @@ class FactoredProblem:
     loss: Loss  # one with a compiled loop
     trace: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
     ridge: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
-    held_out: Rows | None = None  # comparisons that judge the map while it is fitted
-    movable: NDArray[np.bool_] | None = None  # (n,), optional; which objects may move; all if left out
-    # the leading pull of the comparisons, if it is known already; see `nearer.optimize.solvers.descent`
+    held_out: Rows | None = None  # comparisons that the map is evaluated on while it is fitted
+    movable: NDArray[np.bool_] | None = None  # (n,), which objects may move; None for all
+    # The leading eigenpairs of A^T c, if known already.
     spectrum: Spectrum | None = None
     rank: int = 2  # columns p of X
     n_threads: int | None = None  # of the compiled loops; as many as the machine allows if left out
@@ -73,12 +73,12 @@ class FactoredProblem:
 
     @property
     def object_weights(self) -> FloatArray:
-        """The total weight of the comparisons that mention each object, (n,); 0 for those that nothing moves."""
+        """The total weight of the comparisons of each object, (n,); 0 for those that nothing moves."""
         return self.source.tally.object_weights
 
     @property
     def n_connected_components(self) -> int:
-        """The number of groups of objects that no comparison connects; objects in none of them do not count."""
+        """The number of connected components, of objects in some comparison."""
         return self.source.tally.n_connected_components
 
     @property
@@ -108,16 +108,13 @@ class FactoredProblem:
         return value, gradient
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
-        """Return the mean loss alone and its gradient."""
+        """Return the mean loss, without the penalty, and its gradient."""
         value, gradient = self.source.evaluate(self.loss.compiled, points, self.n_threads)
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
     def laplacian_product(self, points: TallMatrix) -> TallMatrix:
-        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons.
-
-        Its positive directions pull far pairs apart and near pairs together.
-        """
+        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons."""
         _, twice = self.source.evaluate(Compiled("linear"), points, self.n_threads)
         twice /= 2 * self.total_weight
         return twice
@@ -178,17 +175,15 @@ def leading_eigenpairs(
             bar.update()
     eigenvalues, vectors = eigh(within)
     shares = np.ascontiguousarray(vectors[:, : -rank - 1 : -1])
-    # Rounding, which is another on a device, must not decide which way a vector points.
+    # Rounding, which differs on a device, must not decide the sign of a vector.
     shares *= np.sign(np.take_along_axis(shares, np.abs(shares).argmax(axis=0)[None], axis=0))
     return eigenvalues[: -rank - 1 : -1], _as_array(space @ _like(space, shares))
 
 
 def _orthonormal(block: TallMatrix) -> TallMatrix:
-    """Return an orthonormal basis of the columns of a tall matrix, (n, k).
-
-    By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
-    dependent, which the products would hide.
-    """
+    """Return an orthonormal basis of the columns of a tall matrix, (n, k)."""
+    # By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
+    # dependent, which the products would hide.
     try:
         factor = cholesky(_as_array(block.T @ block))
     except np.linalg.LinAlgError:
@@ -206,13 +201,13 @@ def _as_array(matrix: TallMatrix) -> FloatArray:
 
 
 def _like(tall: TallMatrix, matrix: FloatArray) -> TallMatrix:
-    """Return an array as a matrix of the kind of a tall one, where that lies."""
+    """Return an array as a matrix of the type and on the device of a tall one."""
     return matrix if isinstance(tall, np.ndarray) else tall.new_tensor(matrix)
 
 
 @dataclass(frozen=True, eq=False)
 class GraphTriplets(Source):
-    """The triplets of a graph as a source of comparisons, made a block at a time."""
+    """The triplets of a graph as a source of comparisons, a block at a time."""
 
     graph: Graph
 
@@ -232,7 +227,7 @@ class GraphTriplets(Source):
 
 @dataclass(frozen=True, eq=False)
 class GraphProblem(FactoredProblem):
-    """The problem over points for all triplets of a graph, none of which is written down."""
+    """The problem over points for all triplets of a graph, without listing them."""
 
     source: GraphTriplets
     pressure: float = 0.0  # weight of the squares of the coordinates from ``flat`` on
@@ -245,7 +240,7 @@ class GraphProblem(FactoredProblem):
 
     @property
     def object_weights(self) -> FloatArray:
-        """The number of triplets that mention each object, (n,)."""
+        """The number of triplets of each object, (n,)."""
         graph = self.graph
         degrees = graph.degrees.astype(np.float64)
         others = graph.n_objects - 1 - degrees
@@ -256,7 +251,7 @@ class GraphProblem(FactoredProblem):
 
     @property
     def n_connected_components(self) -> int:
-        """One: an anchor is compared with all others."""
+        """1: an anchor is compared with all others."""
         return 1
 
     @property
@@ -279,7 +274,7 @@ class GraphProblem(FactoredProblem):
         return value, gradient
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
-        """Return the mean loss alone and its gradient."""
+        """Return the mean loss, without the penalty, and its gradient."""
         from nearer.optimize.kernels.graph import graph_hinge
 
         value, gradient = graph_hinge(points, self.graph.starts, self.graph.neighbors, self.n_threads)
@@ -292,7 +287,7 @@ class GraphProblem(FactoredProblem):
 
 
 class PenaltyValues(NamedTuple):
-    """A penalty of which nothing is open."""
+    """All values of a penalty."""
 
     trace: float
     ridge: float
@@ -302,7 +297,7 @@ class PenaltyValues(NamedTuple):
 
 @dataclass(frozen=True)
 class Penalty:
-    r"""What keeps a map simple: :math:`\lambda \,\mathrm{tr}\, G + \frac{\kappa}{2} \lVert G \rVert_F^2`, and more.
+    r"""The penalty on a map: :math:`\lambda \,\mathrm{tr}\, G + \frac{\kappa}{2} \lVert G \rVert_F^2`, and more.
 
     A value of None is open: `DMOE` chooses it from the comparisons.
 
@@ -314,7 +309,7 @@ class Penalty:
         Prefers maps whose distances differ little; any above 0 makes the solution unique. In units of one comparison:
         kappa is this number divided by the total weight.
     diagonal : float >= 0 or None, default 1
-        How much an object's distance from the centre adds to its distance from everything. 1 is the Euclidean
+        How much an object's distance from the center adds to its distance from everything. 1 is the Euclidean
         distance of the paper; people's judgments of many objects are often predicted better by 0.3 to 0.6.
     specificity : float > 0 or None, default infinity
         Price of the specificities s_i that are added to the squared distances of each object (Winsberg and Carroll
@@ -345,18 +340,18 @@ class Penalty:
 
     @classmethod
     def open(cls) -> Penalty:
-        """Return the penalty of which nothing is settled."""
+        """Return the penalty of which all values are to be chosen."""
         return cls(None, None, None, None)
 
     @property
     def is_open(self) -> bool:
-        """Whether some value is left to be chosen."""
+        """Whether some value is to be chosen."""
         return None in self._values()
 
     def filled_from(self, other: Penalty) -> Penalty:
-        """Return this penalty with what is open taken from another."""
+        """Return this penalty with its open values from another."""
         pairs = zip(fields(self), self._values(), other._values(), strict=True)
-        return Penalty(**{field.name: theirs if own is None else own for field, own, theirs in pairs})
+        return Penalty(**{field.name: other if own is None else own for field, own, other in pairs})
 
     def over_gram_matrices(self, problem: Problem) -> Problem:
         """Return the problem with this penalty, in its own units."""

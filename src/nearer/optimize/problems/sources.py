@@ -7,7 +7,7 @@ many comparisons there are. On a device of PyTorch a descent that runs there ask
 that nobody has waited for.
 
 Comparisons in memory and those in files are summed over the same pieces in the same order, whatever files there are: a
-fit finds the same map to the last bit, unless objects that nothing mentions are left out of the one in memory.
+fit finds the same map to the last bit, unless objects that nothing weights are left out of the one in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,85 +36,85 @@ if TYPE_CHECKING:
     from nearer.optimize.kernels.tensors import TensorRows
     from nearer.optimize.problems.points import FactoredProblem
 
+Evaluation: TypeAlias = tuple[float, PointArray]  # a value and its gradient, (n, p)
 N_CHUNKS_PER_BLOCK = 8  # so that the streams of eight threads hold no more than one block would
 
 
 class Tally(NamedTuple):
     """What one pass over all comparisons counts."""
 
-    object_weights: FloatArray
-    parents: NDArray[np.intp]
-    total_weight: float
+    object_weights: FloatArray  # (n,): of the comparisons of each object; 0 for those that nothing moves
+    parents: NDArray[np.intp]  # (n,): a forest whose trees are the connected components; a root is its own parent
+    total_weight: float  # the number of comparisons, if each has weight 1
 
     @classmethod
     def of(cls, blocks: Iterable[Rows], n_objects: int) -> Tally:
         """Count blocks of rows."""
         from nearer.optimize import kernels
 
-        mentions, parents, total = np.zeros(n_objects), np.arange(n_objects), 0.0
+        weights, parents, total = np.zeros(n_objects), np.arange(n_objects), 0.0
         for rows in blocks:
-            mentions += kernels.object_weights(rows, n_objects)
+            weights += kernels.object_weights(rows, n_objects)
             kernels.union(rows, parents)
             total += float(rows.weights.sum() if rows.weights.size else len(rows))
-        return cls(mentions, parents, total)
+        return cls(weights, parents, total)
 
     def merge(self, other: Tally) -> Tally:
         """Return the tally of the comparisons of both."""
         from nearer.optimize import kernels
 
         parents = self.parents.copy()
-        # Each object and its parent, as a pair to unite.
+        # Each object and its parent, as a pair to join.
         kernels.union(Rows.of(np.column_stack([np.arange(len(parents)), other.parents, other.parents])), parents)
         return Tally(self.object_weights + other.object_weights, parents, self.total_weight + other.total_weight)
 
     @property
     def n_connected_components(self) -> int:
-        """The number of groups of objects that no comparison connects; objects in none of them do not count."""
+        """The number of connected components, of objects in some comparison."""
         return int(np.sum((self.parents == np.arange(len(self.parents))) & (self.object_weights > 0)))
 
 
 class Source(ABC):
     """Where comparisons come from."""
 
+    comparisons: Any
+
     @property
-    @abstractmethod
     def n_objects(self) -> int:
         """The number of objects."""
+        return int(self.comparisons.n_objects)
 
-    @abstractmethod
     def __len__(self) -> int:
-        """Return the number of comparisons."""
+        return len(self.comparisons)
 
     @abstractmethod
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Return all comparisons, some at a time; blocks in random order if ``rng`` is given."""
 
-    def check_blocks(self) -> None:  # noqa: B027 - most sources have nothing to refuse
-        """Refuse where `blocks` would; a solver that needs them asks before it begins."""
+    def check_blocks(self) -> None:  # noqa: B027 - most sources have blocks
+        """Raise ValueError where `blocks` would; solvers that need blocks call it first."""
 
     @cached_property
     def tally(self) -> Tally:
         """What one pass over all comparisons counts."""
         return Tally.of(self.blocks(), self.n_objects)
 
-    def evaluate(
-        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
-    ) -> tuple[float, PointArray]:
+    def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         return evaluate_blocks(compiled, points, self.blocks(), n_threads)
 
     def to_device(self, block: FloatArray) -> Any:
-        """Return a tall matrix, (n, k), where the comparisons are, for `evaluate` to take and return its like."""
+        """Return a matrix, (n, k), where the comparisons are, as `evaluate` takes it."""
         return block
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons, evenly spaced in the first block."""
+        """Return at most ``n_rows`` comparisons, evenly spaced in the first block."""
         return next(self.blocks()).thin(n_rows)
 
 
 def evaluate_blocks(
     compiled: Compiled, points: PointArray, blocks: Iterator[Rows], n_threads: int | None = None
-) -> tuple[float, PointArray]:
+) -> Evaluation:
     """Return the weighted sum of a loss over blocks of rows and its gradient, added up in the order of the blocks."""
     from nearer.optimize import kernels
 
@@ -128,7 +128,7 @@ def evaluate_blocks(
 
 
 class RangeSource(Source):
-    """Comparisons that can be read from anywhere, one after another: what memory and files have in common."""
+    """Comparisons of which any range of rows can be read: in memory and in files."""
 
     @property
     @abstractmethod
@@ -139,9 +139,7 @@ class RangeSource(Source):
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
 
-    def evaluate(
-        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
-    ) -> tuple[float, PointArray]:
+    def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         from nearer.optimize import kernels
 
@@ -149,7 +147,7 @@ class RangeSource(Source):
         return kernels.evaluate_stream(compiled, points, self.between, len(self), chunk_rows, n_threads)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons, evenly spaced; of very many those of a few places all over them."""
+        """Return at most ``n_rows`` comparisons, evenly spaced; of very many, runs of them."""
         parts = [
             rows.take(slice(None, None, run.step))
             for run in sample_ranges(len(self), n_rows, self.block_rows)
@@ -167,14 +165,6 @@ class InMemory(RangeSource):
     comparisons: Comparisons
 
     @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        return self.comparisons.n_objects
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
-
-    @property
     def block_rows(self) -> int:
         """How many rows a file is read by."""
         return BLOCK_ROWS
@@ -185,7 +175,7 @@ class InMemory(RangeSource):
         return as_rows(self.comparisons)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return blocks as a file would give them; but all as one where the order is to be random."""
+        """Return blocks as a file would give them; a single one where the order is to be random."""
         m = len(self)
         return iter([self.rows]) if rng is not None else self.between([*range(0, m, self.block_rows), m])
 
@@ -202,14 +192,6 @@ class Streamed(RangeSource):
     """Comparisons in files, read a block at a time."""
 
     comparisons: ComparisonsFile
-
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        return self.comparisons.n_objects
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
 
     @property
     def block_rows(self) -> int:
@@ -231,7 +213,7 @@ def as_rows(comparisons: Comparisons) -> Rows:
 
 
 def as_source(judgments: Comparisons | StreamedComparisons, *, on_cluster: bool = False) -> Source:
-    """Return where the rows of judgments come from; those of files from the workers of a running client, if wanted."""
+    """Return the source of judgments; with ``on_cluster`` the workers of a running client read files."""
     if isinstance(judgments, Comparisons):
         return InMemory(judgments)
     held = judgments
@@ -248,8 +230,8 @@ class OnDevice(Source):
     """Comparisons in memory, and a copy of them on a device."""
 
     host: InMemory
-    device: str
-    dtype: str = "float32"
+    device: str  # one that is there; see `nearer._common.devices.available_device`
+    dtype: str = "float32"  # of the weights: that of the points
 
     @classmethod
     def copy_of(cls, source: Source, device: str, dtype: str = "float32") -> OnDevice:
@@ -274,22 +256,22 @@ class OnDevice(Source):
         return self.host.blocks(rng)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons from the host: those that a fit there would begin with."""
+        """Return at most ``n_rows`` comparisons from the host, as a fit there would."""
         return self.host.sample(n_rows)
 
     @cached_property
     def tally(self) -> Tally:
-        """What one pass over all comparisons counts; on the device, where a processor would take a second."""
+        """What one pass over all comparisons counts, on the device."""
         from nearer.optimize.kernels import tensors
 
         if self.device == "mps":  # which lacks the operations
             return self.host.tally
-        mentions, groups = (
+        weights, components = (
             count(self.rows, self.n_objects) for count in (tensors.object_weights, tensors.connected_components)
         )
-        weights = self.host.rows.weights
-        total = float(weights.sum() if weights.size else len(self))
-        return Tally(mentions.cpu().numpy(), groups.cpu().numpy(), total)
+        given = self.host.rows.weights
+        total = float(given.sum() if given.size else len(self))
+        return Tally(weights.cpu().numpy(), components.cpu().numpy(), total)
 
     @cached_property
     def rows(self) -> TensorRows:
@@ -299,7 +281,7 @@ class OnDevice(Source):
         return TensorRows.of(self.host.rows, self.device, getattr(torch_or_advice(self.device), self.dtype))
 
     def check_memory(self, n_columns: int, n_vectors: int) -> None:
-        """Raise MemoryError if a descent with so many arrays of n points of so many columns would not fit."""
+        """Raise MemoryError if a descent with ``n_vectors`` arrays of (n, n_columns) would not fit."""
         from nearer.optimize.kernels.tensors import CHUNK_COORDINATES, TensorRows
 
         rows = self.host.rows
@@ -329,14 +311,14 @@ class OnDevice(Source):
         return tensors.evaluate(compiled, points, self.rows)
 
     def evaluate(self, compiled: Compiled, points: Any, n_threads: int | None = None) -> tuple[Any, Any]:
-        """Return the same for points on the host, as exactly as the device allows, or for a tensor, as tensors."""
+        """Return the sum and its gradient: as tensors for a tensor, else on the host."""
         if not isinstance(points, np.ndarray):
             return self.evaluate_tensors(compiled, points)
         value, gradient = self.evaluate_tensors(compiled, self._copied(points))
         return float(value), gradient.cpu().numpy().astype(points.dtype)
 
     def to_device(self, block: FloatArray) -> Any:
-        """Return a tall matrix on the device, if that has float64: nothing less will do for a start."""
+        """Return a matrix on the device, if that has float64, which a start needs."""
         return self._copied(block) if accumulation_dtype(self.device) == torch_or_advice(self.device).float64 else block
 
     def _copied(self, points: PointArray) -> Tensor:
@@ -374,20 +356,12 @@ class OnCluster(Source):
 
     comparisons: ComparisonsOnCluster
 
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        return self.comparisons.n_objects
-
-    def __len__(self) -> int:
-        return len(self.comparisons)
-
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Refuse: the rows stay on their workers."""
+        """Raise ValueError: the rows stay on their workers."""
         return self.comparisons.blocks(rng)
 
     def check_blocks(self) -> None:
-        """Refuse: the rows stay on their workers."""
+        """Raise ValueError: the rows stay on their workers."""
         self.comparisons.raise_for_blocks()
 
     @cached_property
@@ -395,26 +369,22 @@ class OnCluster(Source):
         """What one pass over all comparisons counts."""
         return self.comparisons.reduce(Tally.of, Tally.merge, self.n_objects)
 
-    def evaluate(
-        self, compiled: Compiled, points: PointArray, n_threads: int | None = None
-    ) -> tuple[float, PointArray]:
-        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p).
-
-        Workers use the threads that they were started with.
-        """
+    def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
+        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
+        # Workers use the threads that they were started with.
         return self.comparisons.reduce(_evaluate, _add, compiled, points)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most so many comparisons: those that would be taken in memory."""
+        """Return at most ``n_rows`` comparisons, those that would be taken in memory."""
         return self.comparisons.sample(n_rows)
 
 
-def _evaluate(blocks: Sequence[Rows], compiled: Compiled, points: PointArray) -> tuple[float, PointArray]:
+def _evaluate(blocks: Sequence[Rows], compiled: Compiled, points: PointArray) -> Evaluation:
     from nearer.optimize import kernels
 
     gradient = np.zeros_like(points)
     return sum(kernels.add_gradient(compiled, points, rows, gradient) for rows in blocks), gradient
 
 
-def _add(one: tuple[float, PointArray], other: tuple[float, PointArray]) -> tuple[float, PointArray]:
+def _add(one: Evaluation, other: Evaluation) -> Evaluation:
     return one[0] + other[0], np.add(one[1], other[1], out=one[1])

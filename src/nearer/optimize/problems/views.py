@@ -1,17 +1,17 @@
 """The likelihood of answers that were given from several views.
 
-Every *act* of judgment, a comparison or a whole trial, is made from one of V views; which one is not known. With
-weights pi of the views and P_v(q) the chance of answer q in the map of view v, the likelihood of an act t is
+Every trial, or every comparison where trials are not known, is answered from one of V views; which one is not known.
+With weights pi of the views and P_v(q) the probability of answer q in the map of view v, the likelihood of trial t is
 
     L_t = sum_v pi_v prod_(q in t) P_v(q),        P_v(q) = (1 - lapse) S_v(q) + lapse / 2,
 
-where S_v(q) is the chance of t-STE and the lapse rate is the share of answers that are mere guesses. Without it a view
-of their own would be the best explanation of slips.
+where S_v(q) is the probability of t-STE and the lapse rate is the share of answers that are guesses. Without it slips
+would be explained best by a view of their own.
 
-The share of view v in it is r_tv = pi_v prod_q P_v(q) / L_t. The gradient of log L_t is that of one map, each
-comparison weighted by r_tv and by the chance that it is no guess; so descent over all views costs V descents over one,
-and needs no alternation with the shares. Only weights and lapse rate alternate: given the maps, they are means of such
-shares.
+The responsibility of view v is r_tv = pi_v prod_q P_v(q) / L_t. The gradient of log L_t is that of one map, each
+comparison weighted by r_tv and by the probability that it is no guess; so descent over all views costs V descents over
+one, and needs no alternation with the responsibilities. Only weights and lapse rate alternate: given the maps, they are
+means of responsibilities.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ INITIAL_LAPSE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What is judged from one view."""
+    """Which comparisons are answered from one view: those of a trial."""
 
-    trial_indices: NDArray[np.intp] | None  # (m,); the act of each comparison
-    row_weights: FloatArray  # (m,); how often a comparison counts within its act
-    counts: FloatArray  # (k,); how often an act counts
+    trial_indices: NDArray[np.intp] | None  # (m,); the trial of each comparison; None if each is a trial of its own
+    row_weights: FloatArray  # (m,); how often a comparison counts within its trial
+    trial_weights: FloatArray  # (k,); how often a trial counts
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Trials:
-        """Return the acts of comparisons: trials where they are known, comparisons otherwise."""
+        """Return the trials of comparisons; where none are known, each comparison is one."""
         weights = comparisons.sample_weight
         if comparisons.trials is None:
             return cls(None, np.ones(len(weights)), weights)
@@ -54,14 +54,16 @@ class Trials:
         # A row of weight 2 is two rows of its trial, which has one view all the same.
         return cls(members, weights, (np.bincount(members, weights) > 0).astype(float))
 
-    def sum_rows(self, chances: FloatArray) -> FloatArray:
-        """Return the log-chances of acts from those of comparisons, (V, m) to (V, k)."""
+    def sum_rows(self, probabilities: FloatArray) -> FloatArray:
+        """Return the log-probabilities of trials from those of comparisons, (V, m) to (V, k)."""
         if self.trial_indices is None:
-            return chances
-        return np.stack([np.bincount(self.trial_indices, self.row_weights * row, len(self.counts)) for row in chances])
+            return probabilities
+        return np.stack(
+            [np.bincount(self.trial_indices, self.row_weights * row, len(self.trial_weights)) for row in probabilities]
+        )
 
     def to_rows(self, shares: FloatArray) -> FloatArray:
-        """Return what holds for acts, (V, k), for each of their comparisons, (V, m)."""
+        """Return values of trials, (V, k), for each of their comparisons, (V, m)."""
         return shares if self.trial_indices is None else shares[:, self.trial_indices]
 
 
@@ -71,7 +73,7 @@ class PackedAnswers(InMemory):
 
     @cached_property
     def trials(self) -> Trials:
-        """What is judged from one view."""
+        """Which comparisons are answered from one view: those of a trial."""
         return Trials.of(self.comparisons)
 
     @cached_property
@@ -88,7 +90,7 @@ class Mixture(NamedTuple):
 
     @classmethod
     def even(cls, n_views: int) -> Mixture:
-        """Return equal weights, and a few guesses."""
+        """Return equal weights, and the initial lapse rate."""
         return cls(np.full(n_views, 1 / n_views), INITIAL_LAPSE)
 
     def change(self, before: Mixture) -> float:
@@ -97,17 +99,17 @@ class Mixture(NamedTuple):
 
 
 class ViewAssignment(NamedTuple):
-    """How acts and comparisons look from several views."""
+    """Responsibilities and likelihoods of trials from several views."""
 
-    responsibilities: FloatArray
-    log_likelihoods: FloatArray
-    attentive: FloatArray
+    responsibilities: FloatArray  # (V, k); of the views for each trial
+    log_likelihoods: FloatArray  # (k,); the softened log-likelihood of each trial
+    attentive: FloatArray  # (V, m); probability that an answer, if given from this view, is no guess
 
 
 def assign_views(
     points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio, softness: float = 1.0
 ) -> ViewAssignment:
-    """Return how far each act belongs to each of the views, points of shape (V, n, p), and how likely it is."""
+    """Return responsibilities of the views, points of shape (V, n, p), for each trial, and its likelihood."""
     return _assign(_log_probabilities(points, source, loss), mixture, source.trials, softness)
 
 
@@ -119,22 +121,19 @@ def _log_probabilities(points: PointArray, source: PackedAnswers, loss: LogRatio
     return -np.logaddexp(0.0, -np.stack(odds))
 
 
-def _assign(similar: FloatArray, mixture: Mixture, acts: Trials, softness: float = 1.0) -> ViewAssignment:
-    chances, attentive = log_answer_probability(similar, mixture.lapse)
-    joint = softness * (acts.sum_rows(chances) + np.log(mixture.weights)[:, None])
+def _assign(similar: FloatArray, mixture: Mixture, trials: Trials, softness: float = 1.0) -> ViewAssignment:
+    probabilities, attentive = log_answer_probability(similar, mixture.lapse)
+    joint = softness * (trials.sum_rows(probabilities) + np.log(mixture.weights)[:, None])
     total = logsumexp(joint, axis=0)
     return ViewAssignment(np.exp(joint - total), total / softness, np.exp(attentive))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ViewsProblem(FactoredProblem):
-    """The problem over the points of all views, one below the other: (V n, p).
+    """minimize -(1 / total weight) sum_t log L_t + trace * sum_v pi_v ||X_v||_F^2 over all views, (V n, p)."""
 
-    minimize  -(1 / total weight) sum_t log L_t + trace * sum_v pi_v ||X_v||_F^2
-
-    A view is penalized by its weight: two that are the same, or one that nothing is seen from, cost no less and no more
-    than a single one. Otherwise a weaker penalty would speak for more views.
-    """
+    # A view is penalized by its weight: two equal ones, or one that nothing is seen from, cost no less and no more than
+    # a single one. Otherwise a weaker penalty would favor more views.
 
     mixture: Mixture
     softness: float = 1.0  # in (0, 1]; the power b of the softened likelihood; 1 for the likelihood itself
@@ -161,7 +160,7 @@ class ViewsProblem(FactoredProblem):
         assert isinstance(self.source, PackedAnswers)
         assert isinstance(self.loss, LogRatio)
         views = points.reshape(len(self.mixture.weights), -1, points.shape[1])
-        judged = assign_views(views, self.mixture, self.source, self.loss, self.softness)
+        assigned = assign_views(views, self.mixture, self.source, self.loss, self.softness)
         rows = self.source.rows
         each = rows.weights if rows.weights.size else 1.0
         answers = rows.answers if rows.answers.size else None
@@ -170,21 +169,25 @@ class ViewsProblem(FactoredProblem):
                 self.loss.compiled, view, kernels.Rows.of(rows.objects, answers, each * shares), self.n_threads
             )[1]
             for view, shares in zip(
-                views, self.source.trials.to_rows(judged.responsibilities) * judged.attentive, strict=True
+                views, self.source.trials.to_rows(assigned.responsibilities) * assigned.attentive, strict=True
             )
         ]
-        value = -float(self.source.trials.counts @ judged.log_likelihoods) / self.total_weight
+        value = -float(self.source.trials.trial_weights @ assigned.log_likelihoods) / self.total_weight
         return value, np.concatenate(gradients) / self.total_weight
 
 
 def best_mixture(points: PointArray, mixture: Mixture, source: PackedAnswers, loss: LogRatio) -> Mixture:
     """Return the weights and the lapse rate of highest likelihood, given the maps: a fixed point of mean shares."""
-    acts, each = source.trials, source.comparisons.sample_weight
+    trials, each = source.trials, source.comparisons.sample_weight
     similar = _log_probabilities(points, source, loss)
     for _ in range(200):
-        before, judged = mixture, _assign(similar, mixture, acts)
-        weights = np.maximum(judged.responsibilities @ acts.counts / acts.counts.sum(), MIN_PROBABILITY)
-        guessed = np.einsum("vq,vq,q->", acts.to_rows(judged.responsibilities), 1 - judged.attentive, each) / each.sum()
+        before, assigned = mixture, _assign(similar, mixture, trials)
+        weights = np.maximum(
+            assigned.responsibilities @ trials.trial_weights / trials.trial_weights.sum(), MIN_PROBABILITY
+        )
+        guessed = (
+            np.einsum("vq,vq,q->", trials.to_rows(assigned.responsibilities), 1 - assigned.attentive, each) / each.sum()
+        )
         mixture = Mixture(weights / weights.sum(), float(np.clip(guessed, MIN_PROBABILITY, 1 - MIN_PROBABILITY)))
         if mixture.change(before) < 1e-5:
             break

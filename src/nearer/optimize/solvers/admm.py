@@ -93,7 +93,6 @@ class ADMM:
     space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
-        """Refuse problems without a bounded solution or a prox."""
         require_prox(problem, "solver='admm'")
         bounded = problem.trace + problem.ridge > 0 or problem.vanishing_trace == 0
         if not (0 <= problem.trace < np.inf and 0 <= problem.ridge < np.inf and bounded):
@@ -117,7 +116,7 @@ class ADMM:
         n, m = problem.margins.n_objects, len(problem.margins)
         zero, none = np.zeros((n, n)), np.zeros(m)
         objective = problem.objective(zero)
-        bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is worth them only there
+        bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is computed only there
         if start is None:
             bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
         specificities = np.zeros(n) if problem.has_specificities else None
@@ -140,7 +139,6 @@ class ADMM:
         return at_zero if start is None else _warm_start(problem, at_zero, start)
 
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
-        """Update both blocks and the multipliers; every few iterations check the gap and adapt rho."""
         loss = require_prox(problem, "solver='admm'")
         gram, specificities = _solve_free_block(problem, state)
         fitted = problem.margins(with_specificities(gram, specificities))
@@ -165,21 +163,19 @@ class ADMM:
         return _adapt_rho(problem, state, _check_gap(problem, after), fitted)
 
     def done(self, problem: Problem, state: ADMMState) -> Outcome | None:
-        """Stop on a small gap; say so when the solution is G = 0."""
         _, objective, gap = state.progress
-        # Under strong penalties the whole gain over G = 0 may be less than tol: the gap must be small beside it too.
+        # Under strong penalties the gain over G = 0 may be less than tol: the gap must be small relative to it too.
         gain = state.reference - state.lower_bound
         if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
             return None
         return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
 
     def value(self, state: ADMMState) -> Gram:
-        """Return the best feasible point seen so far."""
         return Gram(state.gram, state.specificities)
 
 
 def _warm_start(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
-    """Return the iterates of another fit as the state to begin with; the first check will tell how good they are."""
+    """Return the iterates of another fit as the state to begin with; the first check evaluates them."""
     specificities = at_zero.free_specificities
     if specificities is not None and start.free_specificities is not None:
         specificities = start.free_specificities
@@ -310,7 +306,6 @@ class Paper:
     space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
-        """Refuse what Algorithm 1 does not know."""
         if not isinstance(problem.loss, TwoSidedHinge):
             raise ValueError(f"solver='paper' knows the two-sided hinge only, got {type(problem.loss).__name__}")
         if problem.ridge != 0 or not 0 <= problem.trace < np.inf:
@@ -335,7 +330,6 @@ class Paper:
         return PaperState(gram, progress, np.inf, gram, gram, e, none, none, zero, zero, self.mu)
 
     def step(self, problem: Problem, state: PaperState) -> PaperState:
-        """One pass over the five blocks, then the multipliers and mu."""
         loss = problem.loss
         assert isinstance(loss, TwoSidedHinge)
         mu, weights = state.mu, problem.weights
@@ -367,11 +361,9 @@ class Paper:
         )
 
     def done(self, problem: Problem, state: PaperState) -> Outcome | None:
-        """Stop when the objective hardly changes between two iterations."""
         return Outcome.CONVERGED if state.objective_change < self.tol else None
 
     def value(self, state: PaperState) -> Gram:
-        """Return G2, the feasible one."""
         return Gram(state.gram)
 
 

@@ -4,7 +4,7 @@ A *cut* is a weighted sum of squared distances that must be at least the margin:
 and another object k of i, or the length of another b-matching less that of the graph. There are far too many to write
 down. An *oracle* looks at a map and names those that it violates most. With A the similarities,
 
-    maximize over G >= 0, tr(G) = n, centred    <G, A> / (n |A|) - slack * xi    subject to    cut_q(G) >= margin - xi
+    maximize over G >= 0, tr(G) = n, centered    <G, A> / (n |A|) - slack * xi    subject to    cut_q(G) >= margin - xi
 
 |A| is the largest eigenvalue of A, so that the first term is at most 1. Only the cuts that some map has violated are
 in the problem; each step solves it, asks the oracle for the worst cuts of the solution, and adds them.
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +38,7 @@ from nearer.geometry import double_center
 from nearer.optimize.problems.margins import pair_distances
 from nearer.optimize.solvers.driver import Outcome, Progress, Space
 
-MAX_OBJECTS_FOR_BOUND = 600  # objects: a set of eigenvalues at each step is not worth its time beyond
+MAX_OBJECTS_FOR_BOUND = 600  # objects: beyond, eigenvalues at each step take too long
 BLOCK_DISTANCES = 4_000_000  # distances at a time
 
 
@@ -103,24 +103,6 @@ class Cuts:
         return matrix
 
 
-class Oracle(Protocol):
-    """What knows all constraints."""
-
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        ...
-
-    @property
-    def similarity(self) -> Any:
-        """The sparse symmetric matrix A of which <G, A> is to be large, (n, n)."""
-        ...
-
-    def worst(self, points: FloatArray, margin: float) -> tuple[Cuts, float]:
-        """Return cuts that a map violates most, and by how much the worst is short of the margin (below 0: none)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class NearestNeighbors:
     """Each neighbor must be nearer than each other object: for each anchor its farthest neighbor, nearest other."""
@@ -129,7 +111,6 @@ class NearestNeighbors:
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return self.graph.n_objects
 
     @property
@@ -158,16 +139,12 @@ class NearestNeighbors:
 
 @dataclass(frozen=True, eq=False)
 class GivenComparisons:
-    """Each comparison must hold: as many of the worst ones at a time as there are objects.
-
-    The similarity of two objects is how often they are the near pair.
-    """
+    """Each comparison must hold: as many of the worst ones at a time as there are objects."""
 
     comparisons: Comparisons
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return self.comparisons.n_objects
 
     @cached_property
@@ -212,7 +189,6 @@ class BMatching:
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return self.graph.n_objects
 
     @property
@@ -228,7 +204,7 @@ class BMatching:
         own = np.asarray(self.graph.adjacency.toarray()[first, second])
         places = np.concatenate([first, second]), np.tile(np.arange(len(first)), 2)
         degrees: Any = sp.csr_array((np.ones(2 * len(first)), places), shape=(n, len(first)))
-        # An edge of the graph is dearer by the margin: else the graph itself would be the answer.
+        # An edge of the graph costs the margin more: else the graph itself would be the answer.
         found = linprog(squares + margin * own, A_eq=degrees, b_eq=self.graph.degrees, bounds=(0, 1), method="highs")
         other = found.x - own
         swapped = float(np.maximum(other, 0).sum())
@@ -240,12 +216,12 @@ class BMatching:
         return Cuts(np.zeros(len(used), np.int64), first[used], second[used], weight, 1), shortfall
 
 
+Oracle: TypeAlias = NearestNeighbors | GivenComparisons | BMatching
+
+
 @dataclass(frozen=True, eq=False)
 class StructureProblem:
-    """An oracle of constraints, the margin that they ask for, the price of what is missing, and the columns of X.
-
-    As many columns as there are objects make the problem convex.
-    """
+    """An oracle of constraints, the margin that they ask for, the price of what is missing, and the columns of X."""
 
     oracle: Oracle
     margin: float
@@ -256,7 +232,6 @@ class StructureProblem:
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return self.oracle.n_objects
 
     @cached_property
@@ -334,7 +309,6 @@ class CuttingPlanes:
     space: ClassVar[Space] = "points"
 
     def check(self, problem: StructureProblem) -> None:
-        """Refuse settings that make no sense."""
         if not (self.tol > 0 and self.max_iter >= 1 and problem.rank >= 1):
             raise ValueError(
                 f"CuttingPlanes needs tol > 0 and max_iter >= 1, got {self}, and rank >= 1, got {problem.rank}"
@@ -357,7 +331,6 @@ class CuttingPlanes:
         return CuttingState(points, cuts, np.zeros(cuts.n_cuts), 1.0 / n, shortfall, False, progress)
 
     def step(self, problem: StructureProblem, state: CuttingState) -> CuttingState:
-        """Solve with the cuts so far, and add the worst of those that the solution violates."""
         points, multipliers, stiffness, missing = _solve(problem, state, self.tol)
         found, shortfall = problem.oracle.worst(points, problem.margin)
         value = float(np.vdot(points, problem.similarity @ points)) - problem.slack * max(shortfall, 0.0)
@@ -379,7 +352,6 @@ class CuttingPlanes:
         )
 
     def done(self, problem: StructureProblem, state: CuttingState) -> Outcome | None:
-        """Stop when no cut is violated more than those in the problem and, if it is convex, the gap is small."""
         if not state.settled:
             return None
         if problem.rank < problem.n_objects or not state.progress.gap > problem.slack * self.tol:
@@ -387,7 +359,6 @@ class CuttingPlanes:
         return Outcome.STALLED if state.stalled else None
 
     def value(self, state: CuttingState) -> FloatArray:
-        """Return the points."""
         return state.points
 
 
@@ -414,7 +385,7 @@ def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[
         step = raised - multipliers
         value = -float(np.vdot(at, pulled)) + float(raised @ missing) - float(step @ step) / (2 * stiffness)
         gradient = -2 * pulled - 2 * (spread @ ((raised[cuts.cut] * cuts.weight)[:, None] * gaps))
-        # Through the projection onto centred points of a fixed size.
+        # Through the projection onto centered points of a fixed size.
         gradient -= gradient.mean(axis=0)
         gradient -= at * (float(np.vdot(at, gradient)) / n)
         return value, gradient.ravel() * np.sqrt(n) / np.linalg.norm(free - free.mean(axis=0))
@@ -436,14 +407,12 @@ def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[
 
 
 def _with_direction(points: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return points with their smallest dimension replaced by a little of a direction.
-
-    A dimension that has shrunk to nothing has no gradient, and points that lack one they need would stay without it.
-    """
+    """Return points with their smallest dimension replaced by a little of a direction."""
+    # A dimension that has shrunk to nothing has no gradient, and points that lack one they need would stay without it.
     _, axes = np.linalg.eigh(points.T @ points)
-    turned = points @ axes
-    turned[:, 0] = ESCAPE_LENGTH * np.sqrt(len(points)) * direction
-    return _normalize(turned)
+    rotated = points @ axes
+    rotated[:, 0] = ESCAPE_LENGTH * np.sqrt(len(points)) * direction
+    return _normalize(rotated)
 
 
 def project_multipliers(multipliers: FloatArray, slack: float) -> FloatArray:

@@ -1,6 +1,6 @@
 """Descent over points: where it begins, L-BFGS, and the best of several starts.
 
-**Starts.** At X = 0 every comparison pulls alike: far pairs apart, near pairs together. The sum of these pulls is a
+**Starts.** At X = 0 all comparisons pull equally: far pairs apart, near pairs together. The sum of these pulls is a
 signed graph Laplacian A^T c, and the points whose Gram matrix is nearest to it, its p leading eigenvectors, are a map
 that already gets many comparisons right. Descent from there takes half as many steps as from random points, and ends as
 low.
@@ -20,13 +20,13 @@ has folded a map of one or two dimensions never unfolds it. The usual remedy is 
 well. Better ones come from the comparisons. The spectral start without the path of penalties keeps the order that it
 has. And in a map of one or two dimensions *more* there is room to pass: its leading part, pressed flat, is a start that
 is hardly ever folded. On a line, that of the plane is also taken along its diagonals. None of these draws a random
-number, and none depends on the names of the objects or the order of the rows. How many descents *agree*, ending as low
-as the best one, tells how far to trust that there is none better.
+number, and none depends on the names of the objects or the order of the rows. The number of descents that *agree*,
+ending as low as the best one, says how far to trust that there is none better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -47,7 +47,7 @@ MIN_RELATIVE_EIGENVALUE = 0.01  # of a dimension, against the largest eigenvalue
 
 
 def spectral_start(problem: FactoredProblem) -> PointArray:
-    """Return the points of the leading pull, (n, p), as large as suits the loss best."""
+    """Return the leading eigenvectors of the Laplacian as points, (n, p), scaled to least loss."""
     rank = problem.rank
     eigenvalues, vectors = laplacian_spectrum(problem, rank)
     points = np.zeros((problem.n_objects, rank))
@@ -56,7 +56,7 @@ def spectral_start(problem: FactoredProblem) -> PointArray:
     sizes = np.sqrt(np.maximum(eigenvalues, MIN_RELATIVE_EIGENVALUE * max(eigenvalues[0], 0.0)))
     points[:, :kept] = (vectors * sizes)[:, :kept]
     if problem.n_connected_components > 1:
-        # The eigenvectors of separate groups are separate, and those that lead would leave each group flat.
+        # Connected components have separate eigenvectors, and those that lead would leave each component flat.
         points += stream(0, "start").normal(scale=0.03 * np.sqrt(np.mean(points**2)), size=points.shape)
     points[problem.object_weights == 0] = 0
     return rescale(problem, points)
@@ -70,16 +70,10 @@ class DescentStart(NamedTuple):
 
 
 def begin_descent(
-    problem: FactoredProblem,
-    start: Start,
-    path: Sequence[float],
-    dtype: str,
-    rng: np.random.Generator,
+    problem: FactoredProblem, settings: Any, start: PointArray | None, rng: np.random.Generator
 ) -> DescentStart:
-    """Return the start of a descent: its name made into points, and the path's shares into penalties.
-
-    A map to go on from is not taken apart: no path leads there.
-    """
+    """Return the start of a descent: that given, or that of the settings; and the penalties of their path."""
+    start = settings.start if start is None else start
     penalties: tuple[float, ...] = (problem.trace,)
     _check_start(problem, start)
     if not isinstance(start, str):
@@ -87,23 +81,22 @@ def begin_descent(
     else:
         spectrum = laplacian_spectrum(problem, problem.rank)
         vanishing = problem.loss.slope_at_zero * float(spectrum.eigenvalues[0])
-        penalties = (*(share * vanishing for share in path if share * vanishing > problem.trace), *penalties)
+        penalties = (*(share * vanishing for share in settings.path if share * vanishing > problem.trace), *penalties)
         problem = replace(problem, spectrum=spectrum)
         points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)
-    return DescentStart(np.ascontiguousarray(points, dtype), penalties)
+    return DescentStart(np.ascontiguousarray(points, settings.dtype), penalties)
 
 
-def check_descent(
-    problem: FactoredProblem, start: Start, path: Sequence[float], dtype: str, n_threads: int | None
-) -> None:
-    """Refuse what no descent can begin with, and losses without a compiled loop."""
+def check_descent(problem: FactoredProblem, settings: Any) -> None:
+    """Raise ValueError for settings with which no descent can begin, and for losses without a compiled loop."""
+    start = settings.start
     if not isinstance(problem, FactoredProblem):
         raise ValueError("this solver moves points and works on a FactoredProblem; see nearer.optimize.problems.points")
-    check_counts(rank=problem.rank, n_threads=1 if n_threads is None else n_threads)
-    if dtype not in ("float64", "float32"):
-        raise ValueError(f"dtype must be 'float64' or 'float32', got {dtype!r}")
-    if not all(0 <= share < np.inf for share in path):
-        raise ValueError(f"path must hold finite numbers >= 0, got {path!r}")
+    check_counts(rank=problem.rank, n_threads=1 if settings.n_threads is None else settings.n_threads)
+    if settings.dtype not in ("float64", "float32"):
+        raise ValueError(f"dtype must be 'float64' or 'float32', got {settings.dtype!r}")
+    if not all(0 <= share < np.inf for share in settings.path):
+        raise ValueError(f"path must hold finite numbers >= 0, got {settings.path!r}")
     if isinstance(start, str) and start not in ("spectral", "random"):
         raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
     _check_start(problem, start)
@@ -120,18 +113,16 @@ def _check_start(problem: FactoredProblem, start: Start) -> None:
 
 
 def random_start(problem: FactoredProblem, rng: np.random.Generator) -> PointArray:
-    """Return Gaussian points, (n, p), as large as suits the loss best; objects in no comparison at the origin."""
+    """Return Gaussian points, (n, p), scaled to least loss; objects in no comparison are at the origin."""
     points = rng.normal(size=(problem.n_objects, problem.rank))
     points[problem.object_weights == 0] = 0
     return rescale(problem, points)
 
 
 def rescale(problem: FactoredProblem, points: FloatArray) -> PointArray:
-    """Return points scaled such that the loss is least, but never to nothing.
-
-    A poor start has its least loss at a point, where the gradient vanishes and descent would stay: the typical
-    difference of squared distances is kept at a tenth of what the loss aims at, which is about 1.
-    """
+    """Return points scaled to least loss, but never to a point."""
+    # A poor start has its least loss at a point, where the gradient vanishes and descent would stay: the typical
+    # difference of squared distances is kept at a tenth of what the loss aims at, which is about 1.
     from nearer.optimize import kernels
 
     rows = problem.source.sample(SAMPLE_ROWS)
@@ -182,7 +173,7 @@ class FactoredState:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DescentSettings:
-    """What L-BFGS over points is told wherever it runs; see `Factored`."""
+    """Settings of L-BFGS over points on any processor; see `Factored`."""
 
     tol: float = 1e-4
     max_iter: int = 1000
@@ -197,12 +188,10 @@ class DescentSettings:
     space: ClassVar[Space] = "points"
 
     def descents(self) -> list[Self]:
-        """Return the solvers of the ``n_init`` descents, one if that is left out."""
         return [self, *[replace(self, start="random")] * ((self.n_init or 1) - 1)]
 
     def check(self, problem: FactoredProblem) -> None:
-        """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_descent(problem, self.start, self.path, self.dtype, self.n_threads)
+        check_descent(problem, self)
         n_init = 1 if self.n_init is None else self.n_init
         check_counts(n_init=n_init, memory=self.memory, max_iter=self.max_iter, patience=self.patience)
         if not (0 <= self.validation < 1 or isinstance(self.validation, int | np.integer)) or self.validation < 0:
@@ -223,10 +212,10 @@ class Factored(DescentSettings):
     memory : int
         How many steps the estimate of the curvature remembers.
     start : {"spectral", "random"} or ndarray of shape (n, p)
-        The leading pull of the comparisons, Gaussian points, or a map to go on from.
+        Leading eigenvectors of the Laplacian of the comparisons, Gaussian points, or a map to go on from.
     path : sequence of float
-        The trace penalties to begin with, as shares of the one at which the map is a point. A map to go on from is not
-        taken apart: no path leads there.
+        The trace penalties to begin with, as shares of the one at which the map is a point. Ignored where
+        the start is a map.
     n_init : int, optional
         Number of descents; those after the first start at random, and the lowest objective wins. Left out: one, but in
         one dimension six and in two dimensions four, up to 500,000 comparisons times dimensions, whose starts come from
@@ -248,13 +237,12 @@ class Factored(DescentSettings):
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
         """Evaluate the start, at the penalty where the path begins."""
-        points, path = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        points, path = begin_descent(problem, self, start, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
         progress = Progress(0, value, float("nan"))
-        return self._judged(problem, FactoredState(points, gradient, progress, (), (value,), path))
+        return self._with_held_out_error(problem, FactoredState(points, gradient, progress, (), (value,), path))
 
     def step(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
-        """One line search along the quasi-Newton direction."""
         if len(state.path) > 1 and _has_settled(problem, state, PATH_WINDOW_ITERATIONS, PATH_TOL):
             state = _next_penalty(state)
         value = state.progress.objective
@@ -288,10 +276,9 @@ class Factored(DescentSettings):
             pairs=pairs,
             recent=(*state.recent, trial)[-WINDOW_ITERATIONS - 1 :],
         )
-        return self._judged(problem, moved)
+        return self._with_held_out_error(problem, moved)
 
     def done(self, problem: FactoredProblem, state: FactoredState) -> Outcome | None:
-        """Stop when the objective, or the held-out error, has settled."""
         if state.stalled:
             return Outcome.STALLED
         if not state.gradient.any():
@@ -302,10 +289,9 @@ class Factored(DescentSettings):
         return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_ITERATIONS, self.tol) else None
 
     def value(self, state: FactoredState) -> PointArray:
-        """Return the iterate, or that of least held-out error."""
         return state.iterate if state.best is None else state.best
 
-    def _judged(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
+    def _with_held_out_error(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
         if problem.held_out is None:
             return state
         error = problem.held_out_error(state.iterate)
@@ -372,19 +358,16 @@ MIN_AGREEMENT_TOL = 1e-6
 
 def best_of_restarts(
     descents: Iterator[Solution[ValueT]],
-    agreeing: float,
-    badness: Callable[[Solution[ValueT]], float] = attrgetter("objective"),
+    tolerance: float,
+    cost: Callable[[Solution[ValueT]], float] = attrgetter("objective"),
 ) -> Solution[ValueT]:
-    """Return the best of several descents on one problem, which are worked out one by one.
-
-    An interrupt ends them all with the best so far, whose outcome says so; before there is any, it goes on.
-    """
+    """Return the best of several descents on one problem; after an interrupt, the best so far."""
     best: Solution[ValueT] | None = None  # of the others nothing is kept
     values: list[float] = []
     interrupted = False
     try:
         for solution in descents:
-            values.append(badness(solution))
+            values.append(cost(solution))
             if best is None or values[-1] < min(values[:-1]):
                 best = solution
             interrupted = solution.interrupted
@@ -396,12 +379,12 @@ def best_of_restarts(
         interrupted = True
     assert best is not None
     if len(values) > 1:
-        best = replace(best, restarts=Restarts.of(values, agreeing))
+        best = replace(best, restarts=Restarts.of(values, tolerance))
     return replace(best, outcome=Outcome.INTERRUPTED) if interrupted else best
 
 
 def agreement_tolerance(tol: float) -> float:
-    """Return how far apart objectives of descents that agree may be, as a share of the objective at a point."""
+    """Return the largest difference of objectives that agree, as a share of the objective at a point."""
     return max(AGREEMENT_FACTOR * tol, MIN_AGREEMENT_TOL)
 
 
@@ -430,59 +413,38 @@ def solve_with_restarts(
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
 ) -> Solution[PointArray]:
-    """Return the best of a solver's descents; its `Restarts` tell how many there were."""
+    """Return the best of a solver's descents, without their states: a device may have room for one at a time."""
+
+    def descend(problem: FactoredProblem, solver: Any, start: PointArray | None = None) -> Solution[PointArray]:
+        return replace(solve(problem, solver, start, rng=rng, callback=callback), state=None)
+
     if has_default_restarts(problem, solver, start):
-        descents = _descend_from_data(problem, solver, rng, callback)
+        descents = _descend_from_data(problem, solver, descend)
     else:
-        descents = _descend_in_turn(problem, solver, start, rng, callback)
-    agreeing = agreement_tolerance(solver.tol)
+        first, *others = solver.descents()
+        descents = (descend(problem, each, start if each is first else None) for each in (first, *others))
+    tolerance = agreement_tolerance(solver.tol)
     if problem.held_out is not None:
-        return best_of_restarts(descents, agreeing, lambda solution: problem.held_out_error(solution.value))
-    return best_of_restarts(descents, agreeing * problem.objective_at_zero)
-
-
-def _descend_in_turn(
-    problem: FactoredProblem,
-    solver: Any,
-    start: PointArray | None,
-    rng: np.random.Generator | None,
-    callback: Callback | None,
-) -> Iterator[Solution[PointArray]]:
-    first, *others = solver.descents()
-    yield _descend(problem, first, start, rng, callback)
-    for descent in others:
-        yield _descend(problem, descent, None, rng, callback)
-
-
-def _descend(
-    problem: FactoredProblem,
-    solver: Any,
-    start: PointArray | None,
-    rng: np.random.Generator | None,
-    callback: Callback | None,
-) -> Solution[PointArray]:
-    """Return where a descent ends, without its state: a device may have room for one at a time."""
-    solution: Solution[PointArray] = solve(problem, solver, start, rng=rng, callback=callback)
-    return replace(solution, state=None)
+        return best_of_restarts(descents, tolerance, lambda solution: problem.held_out_error(solution.value))
+    return best_of_restarts(descents, tolerance * problem.objective_at_zero)
 
 
 def _descend_from_data(
-    problem: FactoredProblem, solver: Any, rng: np.random.Generator | None, callback: Callback | None
+    problem: FactoredProblem, solver: Any, descend: Callable[..., Solution[PointArray]]
 ) -> Iterator[Solution[PointArray]]:
-    """Yield where the spectral start leads, with and without a path, and what comes from maps of more dimensions."""
-    yield _descend(problem, solver, None, rng, callback)
-    yield _descend(problem, replace(solver, path=()), None, rng, callback)
+    """Yield descents from the spectral start, with and without a path, and from maps of more dimensions."""
+    yield descend(problem, solver)
+    yield descend(problem, replace(solver, path=()))
     for extra in EXTRA_DIMENSIONS:
-        wide, rough = replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, START_TOL))
-        above = _descend(wide, rough, None, rng, callback)
+        above = descend(replace(problem, rank=problem.rank + extra), replace(solver, tol=max(solver.tol, START_TOL)))
         if above.interrupted:
             raise KeyboardInterrupt
         for flat in _flatten(np.asarray(above.value, np.float64), problem.object_weights > 0, problem.rank):
-            yield _descend(problem, solver, rescale(problem, flat), rng, callback)
+            yield descend(problem, solver, rescale(problem, flat))
 
 
 def _flatten(points: FloatArray, seen: Any, rank: int) -> Iterator[FloatArray]:
-    """Yield the leading part of a map; that of a plane on a line also along the diagonals."""
+    """Yield the leading dimensions of a map; for a line from a plane also the diagonals."""
     moved = points - points[seen].mean(axis=0)
     moved[~seen] = 0
     leading = moved @ np.linalg.eigh(moved.T @ moved)[1][:, ::-1]

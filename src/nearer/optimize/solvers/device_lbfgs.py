@@ -69,7 +69,7 @@ def record_if_possible(step: Callable[[StateT], StateT], state: StateT) -> tuple
 
 
 def record_step(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
-    """Record a step as a CUDA graph; the state that it begins with is a copy, and stays the place of all later ones."""
+    """Record a step as a CUDA graph; return its replay, and the copy of the state that it reads and writes."""
     cuda, device = torch_or_advice("cuda").cuda, state[0].device
     kept = type(state)(*(tensor.clone() for tensor in state))
     aside, graph = cuda.Stream(device), cuda.CUDAGraph()
@@ -97,7 +97,7 @@ def record_step(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callab
 
 
 def step_in_place(step: Callable[[StateT], StateT], state: StateT) -> None:
-    """Do a step and write what comes of it over the state."""
+    """Take a step and write its result over the state."""
     results = [after.clone() if any(after is each for each in state) else after for after in step(state)]
     for tensor, after in zip(state, results, strict=True):
         tensor.copy_(after)
@@ -114,17 +114,18 @@ N_ARRAYS, N_ARRAYS_PER_PAIR = 20, 10
 class DescentTensors(NamedTuple):
     """Everything that changes, on the device."""
 
-    iterate: Tensor
-    gradient: Tensor
-    direction: Tensor
-    steps: Tensor
-    changes: Tensor
-    objective: Tensor
-    slope: Tensor
-    length: Tensor
+    iterate: Tensor  # (n, p)
+    gradient: Tensor  # (n, p)
+    direction: Tensor  # (n, p)
+    steps: Tensor  # (memory, n, p); the pairs of curvature, oldest first; zeros where there is none
+    changes: Tensor  # (memory, n, p); the pairs of curvature, oldest first; zeros where there is none
+    objective: Tensor  # (); at the iterate; along the direction; of the step that is tried next
+    slope: Tensor  # (); at the iterate; along the direction; of the step that is tried next
+    length: Tensor  # (); at the iterate; along the direction; of the step that is tried next
+    # (WINDOW + 1,); the last objectives at this penalty, oldest first; infinite where there are none yet
     recent: Tensor
-    stage: Tensor
-    status: Tensor
+    stage: Tensor  # (1,); the place on the path of penalties
+    status: Tensor  # (); whether it goes on, and how it ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +166,7 @@ class FactoredOnDevice(DescentSettings):
     device: str = "cuda"
 
     def copy(self, source: Source, n_columns: int) -> OnDevice:
-        """Return comparisons on the device, for points of so many columns; an error says what stands in the way."""
+        """Return comparisons on the device, for points of so many columns; or raise an error."""
         if available_device(self.device) != self.device:
             raise ValueError(f"FactoredOnDevice takes the name of one device, got {self.device!r}")
         there = OnDevice.copy_of(source, self.device, self.dtype)
@@ -173,7 +174,6 @@ class FactoredOnDevice(DescentSettings):
         return there
 
     def check(self, problem: FactoredProblem) -> None:
-        """Refuse what `Factored` refuses, and what a device cannot do."""
         super().check(problem)
         if self.validation:
             raise ValueError("validation judges every step on the host; leave it out, or device")
@@ -185,7 +185,7 @@ class FactoredOnDevice(DescentSettings):
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
         """Evaluate the start, at the penalty where the path begins."""
         torch = torch_or_advice(self.device)
-        points, penalties = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        points, penalties = begin_descent(problem, self, start, rng)
         iterate = torch.tensor(points, device=self.device)
         path = torch.tensor(penalties, dtype=accumulation_dtype(self.device), device=self.device)
         value, gradient = objective_and_gradient(problem, iterate, path[0])
@@ -211,21 +211,18 @@ class FactoredOnDevice(DescentSettings):
         return _read_back(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
 
     def step(self, problem: FactoredProblem, state: DeviceState) -> DeviceState:
-        """One tick, and every ten of them a look."""
         state = replace(state, descent=state.tick(state.descent), ticks=state.ticks + 1)
         return _read_back(state) if state.ticks % TICKS_PER_LOOK == 0 or state.ticks == self.max_iter else state
 
     def done(self, problem: FactoredProblem, state: DeviceState) -> Outcome | None:
-        """Return what the last look has seen."""
         return state.outcome
 
     def value(self, state: DeviceState) -> FloatArray:
-        """Return the iterate, on the host."""
         return np.asarray(state.descent.iterate.cpu().numpy(), np.float64)
 
 
 def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
-    """Return the solver that does on a device what this one does without; itself if there is none to use."""
+    """Return the counterpart of a solver on a device; the solver itself where no device is to be used."""
     same: AnySolver = solver
     able = isinstance(solver, DescentSettings) and not solver.validation and in_memory
     if device is None or (device == "auto" and not able):
@@ -253,7 +250,7 @@ def _read_back(state: DeviceState) -> DeviceState:
 
 
 def _tick(problem: FactoredProblem, now: DescentTensors, path: Tensor, tol: float) -> DescentTensors:
-    """Return the descent after one evaluation: `Factored.step` and `Factored.done`, all branches side by side."""
+    """Return the descent after one evaluation: `Factored.step` and `Factored.done`, all branches at once."""
     torch = torch_or_advice("cpu")
     where, zero = torch.where, problem.objective_at_zero
     running, last = now.status == _RUNNING, len(path) - 1

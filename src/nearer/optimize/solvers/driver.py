@@ -23,7 +23,7 @@ MIN_OBJECTS_FOR_THREADS = {"gram": 2000, "points": 100_000}
 
 
 class Outcome(Enum):
-    """How a solver ended, as a sentence; `ok` tells whether it is an answer to the problem."""
+    """How a solver ended, as a sentence; `ok` whether it solves the problem."""
 
     CONVERGED = "the stopping rule was met"
     VANISHED = "the penalty on the trace is so large that G = 0 is the solution"
@@ -136,7 +136,7 @@ class Sized(Protocol):
 
 
 class Solver(Protocol[ProblemT, StateT, ValueT_co]):
-    """The settings and steps of an algorithm; the modules beside this one hold one each."""
+    """The settings and steps of an algorithm; the other modules hold one each."""
 
     space: ClassVar[Space]  # what it moves through
 
@@ -222,10 +222,8 @@ def solve(
 
 
 def limited_blas(space: Space, n_objects: int) -> Any:
-    """Return a context in which BLAS uses one thread if the problem is small.
-
-    A second one then costs more in waiting than it saves in work, and much more where another program wants the core.
-    """
+    """Return a context in which BLAS uses one thread if the problem is small."""
+    # A second one then costs more in waiting than it saves in work, and much more where another program wants the core.
     limit = 1 if n_objects < MIN_OBJECTS_FOR_THREADS[space] else None
     return _controller().limit(limits=limit, user_api="blas")
 

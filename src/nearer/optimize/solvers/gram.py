@@ -151,11 +151,9 @@ class ClosedForm:
 
     @property
     def max_iter(self) -> int:
-        """One solve is all it takes."""
         return 1
 
     def check(self, problem: Problem) -> None:
-        """Refuse problems the closed form does not cover."""
         if problem.loss != TwoSidedHinge(nu=1.0, power=2) or problem.trace != 0 or not problem.ridge > 0:
             raise ValueError(
                 "solver='closed' needs nu=1, power=2, trace=0 and ridge > 0, "
@@ -168,7 +166,6 @@ class ClosedForm:
         return ClosedFormState(zero, Progress(0, problem.objective(zero), float("nan")), None)
 
     def step(self, problem: Problem, state: ClosedFormState) -> ClosedFormState:
-        """Solve the linear system."""
         right = problem.margins.adjoint(problem.shares)
         gram, _, solved = solve_normal_equations(
             problem.margins, problem.shares, problem.ridge / 2, right, state.gram, rtol=self.tol
@@ -177,11 +174,9 @@ class ClosedForm:
         return ClosedFormState(gram, Progress(1, problem.objective(gram), float("nan")), outcome)
 
     def done(self, problem: Problem, state: ClosedFormState) -> Outcome | None:
-        """Stop after the solve."""
         return state.outcome
 
     def value(self, state: ClosedFormState) -> Gram:
-        """Return the solution."""
         return Gram(state.gram)
 
 
@@ -230,7 +225,6 @@ class Projected:
     space: ClassVar[Space] = "gram"
 
     def check(self, problem: Problem) -> None:
-        """Refuse a rank below 1 and penalties that do not bound the solution."""
         if self.rank < 1:
             raise ValueError(f"rank must be at least 1, got {self.rank}")
         if self.start not in ("zero", "random"):
@@ -252,7 +246,6 @@ class Projected:
         return ProjectedState(gram, gradient, Progress(0, objective, float("nan")), reference, step_size, 0, False)
 
     def step(self, problem: Problem, state: ProjectedState) -> ProjectedState:
-        """One line search along the projected path."""
         objective, iteration = state.progress.objective, state.progress.iteration
         step_size = state.step_size
         while True:
@@ -280,11 +273,9 @@ class Projected:
         )
 
     def done(self, problem: Problem, state: ProjectedState) -> Outcome | None:
-        """Stop when the objective has settled or no step lowers it."""
         if state.stalled:
             return Outcome.STALLED
         return Outcome.CONVERGED if state.small_changes >= 3 else None
 
     def value(self, state: ProjectedState) -> Gram:
-        """Return the last iterate."""
         return Gram(state.gram)

@@ -3,7 +3,7 @@
 Objects have places psi on a scale, in a known order. A question sets a lower pair i < j against an upper pair l < k, as
 they come in that order, and with the noise sigma of the decision
 
-    P(the upper pair is called the farther apart) = F(eta),    eta = ((psi_k - psi_l) - (psi_j - psi_i)) / sigma.
+    P(the upper pair is judged farther apart) = F(eta),    eta = ((psi_k - psi_l) - (psi_j - psi_i)) / sigma.
 
 The order says which end of an interval is its upper one, so that eta is linear in psi: a generalized linear model with
 a concave likelihood (Knoblauch and Maloney 2008). Its parameters are the steps (psi_{a+1} - psi_a) / sigma from one
@@ -43,16 +43,13 @@ MIN_LOG_PROBABILITY = -100.0  # of a probability that is divided by
 class OrderedQuestions(NamedTuple):
     """Distinct questions along an order, with the weights of their answers."""
 
-    pairs: NDArray[np.intp]
-    farther: FloatArray
-    totals: FloatArray
+    pairs: NDArray[np.intp]  # (q, 4); positions (lower end, upper end) of the lower pair, then of the upper pair
+    farther: FloatArray  # (q,); weight of the answers that the upper pair is farther apart
+    totals: FloatArray  # (q,); weight of all answers
 
     @classmethod
     def of(cls, comparisons: Comparisons, position: NDArray[np.intp]) -> Self:
-        """Return the questions of comparisons whose objects have these positions in the order, (n,).
-
-        Which way round a question was written plays no part.
-        """
+        """Return the questions of comparisons whose objects have these positions in the order, (n,)."""
         kept = comparisons.sample_weight > 0
         near, far = np.sort(position[comparisons.oriented[kept].reshape(-1, 2, 2)], axis=2).transpose(1, 0, 2)
         upper_is_far = (near[:, 0] < far[:, 0]) | ((near[:, 0] == far[:, 0]) & (near[:, 1] < far[:, 1]))
@@ -91,8 +88,8 @@ class ScalingProblem:
     totals: FloatArray  # (q,); weights of the answers, as in `OrderedQuestions`
     link: Link
     offset: FloatArray | float = 0.0  # (q,), optional; what is known already
-    ridge: float = 0.0  # >= 0; weight of the squared differences of the steps from the centre, halved
-    centre: float = 0.0
+    ridge: float = 0.0  # >= 0; weight of the squared differences of the steps from the center, halved
+    center: float = 0.0
     lapse: float | None = 0.0  # or None; the lapse rate. None: it is the last parameter, after the steps
 
     @classmethod
@@ -103,7 +100,7 @@ class ScalingProblem:
         places = questions.design(n_objects)
         # A place is the sum of the steps before it.
         design = places[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:]
-        return cls(design, questions.farther, questions.totals, link, ridge=ridge, centre=1.0, lapse=lapse)
+        return cls(design, questions.farther, questions.totals, link, ridge=ridge, center=1.0, lapse=lapse)
 
     @property
     def n_steps(self) -> int:
@@ -117,12 +114,11 @@ class ScalingProblem:
 
     @property
     def n_objects(self) -> int:
-        """The number of objects, as the driver counts them."""
         return self.n_steps + 1
 
     @property
     def n_open(self) -> int:
-        """How many directions no question says anything about."""
+        """The number of directions that no question determines."""
         return self.n_steps - int(np.linalg.matrix_rank(self.design))
 
     def lapse_of(self, theta: FloatArray) -> float:
@@ -134,14 +130,11 @@ class ScalingProblem:
         return self.offset + self.design @ theta[: self.n_steps]
 
     def chances(self, theta: FloatArray) -> FloatArray:
-        """Return the probability that the upper pair is called the farther apart, (q,)."""
+        """Return the probability that the upper pair is judged farther apart, (q,)."""
         return answer_probability(self.eta(theta), self.lapse_of(theta), self.link)
 
     def value(self, theta: FloatArray) -> float:
-        """Return minus the log-likelihood, and the ridge; infinite where the lapse rate is none, or steps have no end.
-
-        With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
-        """
+        # With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
         if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > MAX_STEP:
             return np.inf
         log_far, log_near = self._log_chances(theta)
@@ -194,12 +187,10 @@ class ScalingProblem:
         return np.asarray((self.farther / self.totals - self.chances(theta)) * self._precision(theta))
 
     def separated(self, theta: FloatArray) -> bool:
-        """Whether answers are separated, given where the descent has ended.
-
-        Curvature vanishes on the way to infinity. Where there is next to none a linear program decides: does any
-        direction agree with every answer, and with one strictly? Lapses may account for any answer, so that with a
-        lapse rate above 0 next to no curvature is enough.
-        """
+        """Whether answers are separated, given where the descent has ended."""
+        # Curvature vanishes on the way to infinity. Where there is next to none a linear program decides: does any
+        # direction agree with every answer, and with one strictly? Lapses may account for any answer, so that with a
+        # lapse rate above 0 next to no curvature is enough.
         if (
             np.linalg.eigvalsh(self.hessian(theta)[: self.n_steps, : self.n_steps])[0]
             > MIN_CURVATURE * self.totals.max()
@@ -248,7 +239,7 @@ class ScalingProblem:
         return np.sqrt(self.totals) * np.exp(-(log_far + log_near) / 2)
 
     def _away(self, theta: FloatArray) -> FloatArray:
-        return theta[: self.n_steps] - self.centre
+        return theta[: self.n_steps] - self.center
 
     def _with_ridge(self, matrix: FloatArray) -> FloatArray:
         steps = np.arange(self.n_steps)
@@ -299,7 +290,6 @@ class Newton:
         return NewtonState(theta, Progress(0, problem.value(theta), float("nan")))
 
     def step(self, problem: ScalingProblem, state: NewtonState) -> NewtonState:
-        """One step, halved until it lowers the objective enough."""
         theta, value = state.theta, state.progress.objective
         gradient, hessian = problem.gradient(theta), problem.hessian(theta)
         try:
@@ -317,11 +307,9 @@ class Newton:
         return NewtonState(theta, Progress(state.progress.iteration + 1, value, float("nan")), decrement, stalled=True)
 
     def done(self, problem: ScalingProblem, state: NewtonState) -> Outcome | None:
-        """Stop when a step was to bring next to nothing, or brought nothing."""
         if state.decrement / 2 <= self.tol:
             return Outcome.CONVERGED
         return Outcome.STALLED if state.stalled else None
 
     def value(self, state: NewtonState) -> FloatArray:
-        """Return the parameters."""
         return state.theta

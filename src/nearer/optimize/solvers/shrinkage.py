@@ -3,7 +3,7 @@
     minimize over X    sum_q c_q loss(d2(near_q), d2(far_q)) + weight * sum_k sigma_k(X)^power,    0 < power < 1
 
 The shares c_q are the weights of the comparisons divided by their sum, sigma_k the singular values of X. A sum of their
-squares is the trace of the Gram matrix and shrinks all dimensions alike; with a power below 1 the price of a small
+squares is the trace of the Gram matrix and shrinks all dimensions equally; with a power below 1 the price of a small
 dimension rises without bound against its size, so that weak ones vanish and strong ones are hardly touched. The loss
 depends on X through X X^T alone, so its gradient is M X for a matrix M: no step along it raises the rank.
 
@@ -38,12 +38,11 @@ class SchattenProblem:
     """A problem over points and the quasi-norm that is added to its loss."""
 
     factored: FactoredProblem  # comparisons and loss; its own penalties are not used
-    weight: float  # >= 0; of the quasi-norm, beside the mean loss
+    weight: float  # >= 0; of the quasi-norm, relative to the mean loss
     power: float = 0.5  # in (0, 1]; 1 is the nuclear norm of X
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return self.factored.n_objects
 
     def penalty(self, sizes: FloatArray) -> float:
@@ -51,10 +50,7 @@ class SchattenProblem:
         return self.weight * float(np.sum(sizes**self.power))
 
     def slopes(self, sizes: FloatArray) -> FloatArray:
-        """Return the derivative of the penalty with respect to positive singular values, (r,).
-
-        The penalty is concave in each of them: its tangents lie above it.
-        """
+        """Return the derivative of the penalty with respect to positive singular values, (r,)."""
         slopes: FloatArray = self.weight * self.power * sizes ** (self.power - 1)
         return slopes
 
@@ -104,7 +100,6 @@ class Shrinkage:
     space: ClassVar[Space] = "points"
 
     def check(self, problem: SchattenProblem) -> None:
-        """Refuse settings that make no sense."""
         check_counts(max_iter=self.max_iter)
         check_number("tol", self.tol, least=0)
         check_number("weight", problem.weight, least=0)
@@ -127,7 +122,6 @@ class Shrinkage:
         return ShrinkageState(points, gradient, sizes, progress, step_size)
 
     def step(self, problem: SchattenProblem, state: ShrinkageState) -> ShrinkageState:
-        """One line search along the path of shrunken steps."""
         objective, step_size = state.progress.objective, state.step_size
         slopes = problem.slopes(state.sizes)
         while True:
@@ -162,7 +156,6 @@ class Shrinkage:
         )
 
     def done(self, problem: SchattenProblem, state: ShrinkageState) -> Outcome | None:
-        """Stop when nothing is left, when the objective has settled, or when no step lowers it."""
         if not state.sizes.size:
             return Outcome.VANISHED
         if state.stalled:
@@ -170,5 +163,4 @@ class Shrinkage:
         return Outcome.CONVERGED if state.small_changes >= N_SMALL_CHANGES else None
 
     def value(self, state: ShrinkageState) -> FloatArray:
-        """Return the points, (n, r); r is the rank, 0 for a map that is a point."""
         return state.points

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,26 +103,16 @@ class ComparedPairs:
         return total
 
 
-class Order(Protocol):
-    """What is known of the order of distances."""
-
-    @property
-    def weights(self) -> FloatArray:
-        """The weights of the pairs, (k,), which sum to 1."""
-        ...
-
-    def disparities(self, distances: FloatArray) -> tuple[FloatArray, float]:
-        """Return the disparity of each pair, (k,), and the weighted sum of squares by which distances miss theirs."""
-        ...
+Order: TypeAlias = TotalOrder | ComparedPairs  # what is known of the order of distances
 
 
 @dataclass(frozen=True, eq=False)
 class StressProblem:
     """Pairs of objects and what is known of the order of their distances."""
 
-    pairs: NDArray[np.integer]
+    pairs: NDArray[np.integer]  # (k, 2); each pair once
     order: Order
-    n_objects: int
+    n_objects: int  # each of them in some pair
 
     def distances(self, points: FloatArray) -> FloatArray:
         """Return the distances of the pairs, (k,)."""
@@ -199,7 +189,6 @@ class Smacof:
         return _state(problem, start, 0)
 
     def step(self, problem: StressProblem, state: SmacofState) -> SmacofState:
-        """One Guttman transform, taken twice as far where that is better."""
         iteration, stress = state.progress.iteration + 1, state.progress.objective
         ratios = np.divide(state.disparities, state.distances, where=state.distances > 0, out=0 * state.distances)
         transformed = problem.inverse @ (problem.laplacian(problem.order.weights * ratios) @ state.points)
@@ -210,7 +199,6 @@ class Smacof:
         return replace(after, recent=(*state.recent, after.progress.objective)[-WINDOW_ITERATIONS - 1 :])
 
     def done(self, problem: StressProblem, state: SmacofState) -> Outcome | None:
-        """Stop when the stress is 0 or has settled."""
         if state.progress.objective == 0 or not state.disparities.any():
             return Outcome.CONVERGED
         settled = (
@@ -219,7 +207,6 @@ class Smacof:
         return Outcome.CONVERGED if settled else None
 
     def value(self, state: SmacofState) -> FloatArray:
-        """Return the points."""
         return state.points
 
 

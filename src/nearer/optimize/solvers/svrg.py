@@ -22,7 +22,7 @@ is stable along the steepest ones.
 Nothing above promises that an epoch ends lower than it began. If it does not, it is undone and tried again with a
 quarter of the step, so that every snapshot is the best so far. As in `optimize.solvers.descent`, the trace penalty
 falls along a path to the one asked for, which keeps the map from folding early. As long as it does, a sample of the
-comparisons tells as much as all of them, and the epochs run over that: they cost next to nothing when there are many.
+comparisons is as informative as all of them, and the epochs run over that, at next to no cost when there are many.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SAMPLE_ROWS = 20_000  # comparisons that the first step is estimated from
 PROBE_LENGTH = 1e-2  # of the size of the map: how far that estimate looks
 N_ROWS_PER_OBJECT, MIN_BATCH_ROWS, MAX_BATCH_SHARE = 4, 1000, 0.1
 CHUNK_ROWS = 2**17  # rows that are shuffled at a time: few enough to be taken from the cache
-MIN_SAVING = 4  # how many times a sample must go into the whole to be worth its while
+MIN_SAVING = 4  # by how many times a sample must be smaller than the whole to be used
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +83,10 @@ class SVRG:
     epsilon : float > 0
         What bounds the step: the least curvature that is believed, as a share of that along the first gradient.
     start : {"spectral", "random"} or ndarray of shape (n, p)
-        The leading pull of the comparisons, Gaussian points, or a map to go on from.
+        Leading eigenvectors of the Laplacian of the comparisons, Gaussian points, or a map to go on from.
     path : sequence of float
-        The trace penalties to begin with, as shares of the one at which the map is a point. A map to go on from is not
-        taken apart: no path leads there.
+        The trace penalties to begin with, as shares of the one at which the map is a point. Ignored where
+        the start is a map.
     dtype : {"float64", "float32"}
         Of the points.
     n_threads : int, optional
@@ -113,12 +113,10 @@ class SVRG:
     space: ClassVar[Space] = "points"
 
     def descents(self) -> list[SVRG]:
-        """Return the solvers to run: this one."""
         return [self]
 
     def check(self, problem: FactoredProblem) -> None:
-        """Refuse settings that make no sense, and losses without a compiled loop."""
-        check_descent(problem, self.start, self.path, self.dtype, self.n_threads)
+        check_descent(problem, self)
         problem.source.check_blocks()
         check_counts(max_iter=self.max_iter, batch_size=1 if self.batch_size is None else self.batch_size)
         if not 0 < self.epsilon < np.inf:
@@ -128,7 +126,7 @@ class SVRG:
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
         """Evaluate the start, at the penalty where the path begins, and find a first step."""
-        points, path = begin_descent(problem, self.start if start is None else start, self.path, self.dtype, rng)
+        points, path = begin_descent(problem, self, start, rng)
         sample = None if len(path) == 1 else sample_problem(problem, N_ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
         curvature = _curvature(problem, points, gradient, path[0])
@@ -138,7 +136,6 @@ class SVRG:
         return SVRGState(points, gradient, progress, 1 / (curvature + floor), floor, seed, (value,), path, sample)
 
     def step(self, problem: FactoredProblem, state: SVRGState) -> SVRGState:
-        """One epoch: a pass of batches from the snapshot, then the whole objective where it ends."""
         if _has_settled(problem, state, 1, PATH_TOL):
             if len(state.path) > 1:
                 state = _next_penalty(state)
@@ -165,7 +162,6 @@ class SVRG:
         )
 
     def done(self, problem: FactoredProblem, state: SVRGState) -> Outcome | None:
-        """Stop when the objective has settled, or no step lowers it."""
         if not state.gradient.any():
             return Outcome.CONVERGED
         if state.rejected >= MAX_REJECTED_EPOCHS:
@@ -174,7 +170,6 @@ class SVRG:
         return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_EPOCHS, self.tol) else None
 
     def value(self, state: SVRGState) -> PointArray:
-        """Return the last snapshot."""
         return state.points
 
     def _pass(self, problem: FactoredProblem, state: SVRGState) -> PointArray:
@@ -265,11 +260,9 @@ def default_batch_size(n_objects: int, n_comparisons: int) -> int:
 
 
 def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Rows]:
-    """Return all comparisons, each once, about ``size`` at a time and in random order.
-
-    Rows are often sorted by object. A chunk therefore takes every k-th row of its block, and is shuffled before it is
-    cut into batches; more than one chunk is never copied.
-    """
+    """Return all comparisons, each once, about ``size`` at a time and in random order."""
+    # Rows are often sorted by object. A chunk therefore takes every k-th row of its block, and is shuffled before it is
+    # cut into batches; more than one chunk is never copied.
     for rows in source.blocks(rng):
         n_chunks = -(-len(rows) // CHUNK_ROWS)
         for first in rng.permutation(n_chunks):
@@ -290,7 +283,6 @@ class Sample(Source):
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return self.n
 
     def __len__(self) -> int:
@@ -302,7 +294,7 @@ class Sample(Source):
 
 
 def sample_problem(problem: FactoredProblem, n_rows: int, rng: np.random.Generator) -> FactoredProblem | None:
-    """Return the problem of about so many comparisons; None if that saves little, or leaves out an object."""
+    """Return the problem of a sample of comparisons; None if that saves little, or leaves out an object."""
     from nearer.optimize import kernels
 
     if MIN_SAVING * n_rows > len(problem.source):
