@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.survey.crowd import Crowd
 from benchmarks.survey.load import as_seen, event_loop, many_files
 from benchmarks.survey.serving import Server
-from nearer.survey.study import DATABASE
+from nearer.survey.study import DATABASE_FILE
 
 LOCKED, FULL, BACK = (
     5.0,
@@ -82,7 +82,7 @@ async def engine_killed(server: Server) -> AsyncIterator[None]:
 @asynccontextmanager
 async def database_locked(server: Server) -> AsyncIterator[None]:
     """Let another program hold the database."""
-    await asyncio.to_thread(_hold, server.folder / DATABASE)
+    await asyncio.to_thread(_hold, server.folder / DATABASE_FILE)
     yield
 
 

@@ -19,7 +19,7 @@ from benchmarks.survey.crowd import OPEN, Choice, Crowd, Log
 from benchmarks.survey.serving import Server
 from nearer.datasets import load_colors
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.tables import answers
+from nearer.survey.store import answers
 from nearer.survey.study import read_study
 
 WITHIN = 0.1  # seconds that 95 of 100 responses may take

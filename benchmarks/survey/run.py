@@ -34,7 +34,7 @@ from benchmarks.survey.load import WITHIN, Kept, compare, run_load
 from benchmarks.survey.serving import Server, running
 from nearer._common.formatting import decimals, pluralize
 from nearer.survey.scaffold import demo_study
-from nearer.survey.server import secret_of
+from nearer.survey.server import researcher_secret
 
 PARTS = ("load", "rate", "faults", "attacks")
 _ATTACKED_FILES = 1200  # that an attacked server may have open: few enough for an attacker to use all of them
@@ -153,7 +153,7 @@ class SurveyRun:
     def _served(self) -> Iterator[tuple[Server, str]]:
         with tempfile.TemporaryDirectory(prefix="nearer-bench-") as base:
             folder = demo_study(Path(base) / "study", per_person=_PER_PERSON)
-            secret = secret_of(folder)
+            secret = researcher_secret(folder)
             assert secret is not None
             with running(folder, self.folder / "server.log") as server:
                 yield server, secret

@@ -231,7 +231,7 @@ def test_a_server_that_is_killed_has_lost_nothing(study, running):
     process.wait()
     from sqlalchemy import select
 
-    from nearer.survey.store.tables import answers
+    from nearer.survey.store import answers
     from nearer.survey.study import open_study
 
     _, database = open_study(study)
@@ -245,7 +245,7 @@ def test_a_study_with_something_wrong_is_told(tmp_path, capsys):
     main(["survey", "new", str(folder)])
     capsys.readouterr()
     assert main(["survey", "check", str(folder)]) == 1
-    assert "wrong:" in capsys.readouterr().out
+    assert "error:" in capsys.readouterr().out
     assert main(["survey", "run", str(folder)]) == 2
     assert main(["survey", "run", str(tmp_path / "nowhere")]) == 2
     assert "nearer survey new" in capsys.readouterr().err
@@ -253,12 +253,12 @@ def test_a_study_with_something_wrong_is_told(tmp_path, capsys):
 
 
 def test_a_new_secret_takes_the_place_of_the_old(study, capsys):
-    from nearer.survey.security import is_secret
-    from nearer.survey.server import secret_of
+    from nearer.survey.researcher import is_secret
+    from nearer.survey.server import researcher_secret
     from nearer.survey.study import open_study
 
-    first = secret_of(study)
-    assert secret_of(study) is None
+    first = researcher_secret(study)
+    assert researcher_secret(study) is None
     assert main(["survey", "secret", str(study), "--json"]) == 0
     second = json.loads(capsys.readouterr().out)["secret"]
     _, database = open_study(study)
@@ -269,14 +269,14 @@ def test_a_new_secret_takes_the_place_of_the_old(study, capsys):
 
 
 def test_a_port_that_is_taken_is_told_before_the_secret_is_spent(study, capsys):
-    from nearer.survey.server import secret_of
+    from nearer.survey.server import researcher_secret
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert main(["survey", "run", str(study), "--port", str(taken.getsockname()[1])]) == 2
     assert "--port" in capsys.readouterr().err
-    assert secret_of(study) is not None
+    assert researcher_secret(study) is not None
 
 
 @pytest.mark.parametrize("wanted", [False, True])

@@ -17,9 +17,9 @@ import pytest
 from sqlalchemy import create_engine, make_url
 from starlette.testclient import TestClient
 
-from nearer.survey.server import Serving, build, secret_of
+from nearer.survey.server import Serving, build, researcher_secret
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.database import read_fact
+from nearer.survey.store import read_fact
 
 NAMES = ("cat", "dog", "cow", "car", "bus", "van", "tram", "bike")
 
@@ -63,7 +63,7 @@ class Served:
 
     def __init__(self, folder, **options):
         self.folder = folder
-        self.secret = secret_of(folder)
+        self.secret = researcher_secret(folder)
         self.app, self.writer, self.study = build(folder, Serving(**options), seed=0)
         key = self.writer.run(lambda connection: read_fact(connection, "key"))
         self.session, self.researcher_cookie = f"nearer_session_{key}", f"nearer_researcher_{key}"
@@ -84,7 +84,7 @@ class Served:
         """Return names of all people, and their codes, in the order of their coming."""
         from sqlalchemy import select
 
-        from nearer.survey.store.tables import people
+        from nearer.survey.store import people
 
         with self.writer.database.engine.connect() as connection:
             return connection.execute(select(people.c.name, people.c.code).order_by(people.c.id)).all()
@@ -93,7 +93,7 @@ class Served:
         """Return all answers that are kept."""
         from sqlalchemy import select
 
-        from nearer.survey.store.tables import answers
+        from nearer.survey.store import answers
 
         with self.writer.database.engine.connect() as connection:
             return connection.execute(select(answers)).all()

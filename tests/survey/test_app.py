@@ -4,12 +4,10 @@ import uuid
 
 import pytest
 
-from nearer.survey.asking import right_places
-from nearer.survey.people import STATUS
+from nearer.survey.sequencer import correct_options
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.database import write_fact
-from nearer.survey.store.tables import proposals
-from nearer.survey.study import labels_in, open_study
+from nearer.survey.store import STATUS, proposals, write_fact
+from nearer.survey.study import open_study, split_labels
 
 
 @pytest.mark.parametrize(
@@ -74,9 +72,9 @@ def test_objects_come_up_about_equally_often(serve):
     served = serve(questions={"per_person": 40, "practice": 0}, sampling={"method": "random", "test_share": 0.0})
     for _ in range(3):
         served.person().finish()
-    from nearer.survey.exporting import table_of
+    from nearer.survey.exporting import study_table
 
-    table = table_of(served.folder)
+    table = study_table(served.folder).columns
     shown = [*table["anchor"], *table["left"], *table["right"]]
     counts = [shown.count(each) for each in served.study.labels]
     assert max(counts) - min(counts) <= 3
@@ -96,7 +94,7 @@ def test_catch_questions_are_there_and_have_a_right_answer(serve):
 
     assert person.finish(choose)["n_all"] == 8
     assert len(caught) == 2
-    assert right_places(["cat", "cat", "dog"], headed=True) == (0,)
+    assert correct_options(["cat", "cat", "dog"], has_anchor=True) == (0,)
 
 
 def test_repeats_are_random_questions_of_others(serve):
@@ -108,11 +106,11 @@ def test_repeats_are_random_questions_of_others(serve):
         served.person().finish()
     from sqlalchemy import select
 
-    from nearer.survey.store.tables import questions
+    from nearer.survey.store import questions
 
     with served.writer.database.engine.connect() as connection:
         rows = connection.execute(select(questions)).all()
-    head_and_options = {row.id: (shown[0], frozenset(shown)) for row in rows if (shown := labels_in(row.shown))}
+    head_and_options = {row.id: (shown[0], frozenset(shown)) for row in rows if (shown := split_labels(row.shown))}
     tests = {head_and_options[row.id] for row in rows if row.purpose == "test"}
     repeats = [row for row in rows if row.purpose == "repeat"]
     assert repeats
@@ -126,7 +124,7 @@ def test_platforms_are_remembered_and_the_end_leads_back(serve):
     assert person.finish()["completion_url"] == "https://app.example.org/done?cc=C123"
     from sqlalchemy import select
 
-    from nearer.survey.store.tables import people
+    from nearer.survey.store import people
 
     with served.writer.database.engine.connect() as connection:
         assert connection.execute(select(people.c.external)).scalar() == '{"PROLIFIC_PID": "abc", "STUDY_ID": "s1"}'
@@ -284,7 +282,7 @@ def test_a_proposal_about_an_object_that_came_later_stops_nobody(serve):
 
 def test_labels_that_no_table_could_hold_are_refused(make_study):
     folder = make_study(kind="2 of 4", objects=("a;b", "c", "d", "e", "f", "g"))
-    with pytest.raises(ValueError, match="call it otherwise"):
+    with pytest.raises(ValueError, match="rename it"):
         open_study(folder)
 
 

@@ -5,8 +5,8 @@ from helpers.browsing import DESK, PHONE, errors_in, eventually, overflow, viola
 from helpers.visiting import Visitor
 from sqlalchemy import select
 
-from nearer.survey.asking import numbers_in
-from nearer.survey.store.tables import people, questions
+from nearer.survey.store import people, questions
+from nearer.survey.study import split_numbers
 
 KINDS = {"triplet": (1,), "odd-one-out": (2,), "most-central": (0,), "2 of 5": (0, 3)}
 TEXTS = {"welcome": "Hello.", "consent": "I agree.", "thanks": "All is well."}
@@ -38,7 +38,7 @@ def test_a_whole_study(browser, at_port, kind, size, by):
     assert headings == ["Practice is over", "Time for a short break", "Thank you!"]
     visitor.says("All is well.")
     rows = served.rows()
-    assert [numbers_in(row.chosen) for row in rows] == 5 * [KINDS[kind]]
+    assert [split_numbers(row.chosen) for row in rows] == 5 * [KINDS[kind]]
     assert len({row.sent_as for row in rows}) == 5
     assert all(0.2 < row.seconds < 30 for row in rows)
     (person,) = all_of(served, people)

@@ -6,9 +6,8 @@ import pytest
 from helpers.browsing import DESK, PHONE, eventually, overflow, sized, violations
 from helpers.visiting import Visitor
 
-from nearer.survey.people import STATUS
-from nearer.survey.store.database import write_fact
-from nearer.survey.words import LANGUAGES, words_of
+from nearer.survey.settings import translations
+from nearer.survey.store import STATUS, write_fact
 
 TEXTS = {"welcome": "Hello.\n\nThis is about things.", "consent": "I agree to all of it.", "thanks": "All is well."}
 LOOKS = [
@@ -41,9 +40,9 @@ def test_pages_of_studies_that_are_paused_or_closed(browser, at_port, size):
         assert overflow(browser) == 0
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", translations())
 def test_every_language(browser, at_port, language):
-    words = words_of(language)
+    words = translations()[language]
     served = at_port(
         language=language, kind="2 of 4", texts=TEXTS, questions={"per_person": 2, "practice": 1, "break_every": 1}
     )

@@ -6,9 +6,8 @@ import pytest
 from helpers.browsing import eventually, start_browser
 from helpers.visiting import Visitor
 
-from nearer.survey.asking import numbers_in
-from nearer.survey.people import STATUS
-from nearer.survey.store.database import write_fact
+from nearer.survey.store import STATUS, write_fact
+from nearer.survey.study import split_numbers
 
 SHORT = {"per_person": 6, "practice": 0}
 
@@ -31,7 +30,7 @@ def visit(browser, at_port):
 def answered_once(served, chosen):
     """Say that there is one answer to each question, in order, and each came under an id of its own."""
     rows = sorted(served.rows(), key=lambda row: row.question)
-    assert [numbers_in(row.chosen) for row in rows] == [(place,) for place in chosen]
+    assert [split_numbers(row.chosen) for row in rows] == [(place,) for place in chosen]
     assert len({row.sent_as for row in rows}) == len(rows)
 
 

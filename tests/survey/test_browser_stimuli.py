@@ -10,10 +10,9 @@ from helpers.browsing import DESK, PHONE, errors_in, eventually, overflow, press
 from helpers.visiting import Visitor
 from sqlalchemy import select
 
-from nearer.survey.asking import numbers_in
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.tables import UNSEEN, questions
-from nearer.survey.study import labels_in
+from nearer.survey.store import UNSEEN, questions
+from nearer.survey.study import split_labels, split_numbers
 
 SHORT = {"per_person": 3, "practice": 0}
 
@@ -95,7 +94,7 @@ def test_a_study_of(browser, at_port, files, kind, size):
     else:
         played_one_at_a_time(browser, shown)
     visitor.finish((1,))
-    assert [numbers_in(row.chosen) for row in served.rows()] == 3 * [(1,)]
+    assert [split_numbers(row.chosen) for row in served.rows()] == 3 * [(1,)]
     assert errors_in(browser) == []
 
 
@@ -129,7 +128,7 @@ def test_a_key_in_a_player_is_for_the_player(browser, at_port, files):
     press(browser, "\ue012")  # left arrow: winds back
     assert served.rows() == []
     visitor.answer((1,))
-    assert numbers_in(served.rows()[0].chosen) == (1,)
+    assert split_numbers(served.rows()[0].chosen) == (1,)
 
 
 def test_the_next_questions_are_loaded_ahead(browser, at_port, files):
@@ -139,7 +138,7 @@ def test_the_next_questions_are_loaded_ahead(browser, at_port, files):
     visitor.begin()
     with served.writer.database.engine.connect() as connection:
         shown = connection.execute(select(questions.c.shown)).scalars().all()
-    wanted = {f"/stimuli/{slug_of(label)}" for row in shown for label in labels_in(row)}
+    wanted = {f"/stimuli/{slug_of(label)}" for row in shown for label in split_labels(row)}
     eventually(lambda: wanted <= set(requests(browser)))
     served.stop()
     for _ in range(2):
@@ -181,7 +180,7 @@ def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browse
     with broken.writer.database.engine.connect() as connection:
         asked = {row.id: row for row in connection.execute(select(questions))}
     answered = [asked[row.question] for row in broken.rows()]
-    assert not any("broken" in labels_in(row.shown) for row in answered)
+    assert not any("broken" in split_labels(row.shown) for row in answered)
     assert sum(row.purpose == UNSEEN for row in asked.values()) == n_left
     assert sum(row.purpose not in (UNSEEN, "practice") for row in answered) == 4
     assert "could not load broken" in caplog.text

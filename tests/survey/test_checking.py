@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from nearer.survey.checking import check_study, content_of
-from nearer.survey.settings_template import commented
+from nearer.survey.scaffold import settings_text
 
 FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".webp": "WEBP"}
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
@@ -35,7 +35,7 @@ def study(tmp_path):
 
 
 def settings(study, **values):
-    text = commented(**{"consent": "I agree.", "per_person": 10, **values})
+    text = settings_text(**{"consent": "I agree.", "per_person": 10, **values})
     (study / "study.toml").write_text(text, encoding="utf-8")
 
 
@@ -50,8 +50,8 @@ def table(study, text):
 def only(study, level, where):
     """Return what the only problem says."""
     (problem,) = check_study(study)
-    assert (problem.level, problem.where) == (level, where)
-    return problem.what
+    assert (problem.severity, problem.file) == (level, where)
+    return problem.message
 
 
 def test_a_good_study_has_no_problem(study):
@@ -65,34 +65,34 @@ def test_everything_is_told_at_once_and_the_worst_comes_first(study):
     put(study, "c.txt", b"")
     table(study, "object\nemu\nemu\n")
     found = check_study(study)
-    levels = [problem.level for problem in found]
-    assert levels == sorted(levels, reverse=True)
-    wrong = {problem.where for problem in found if problem.level == "wrong"}
+    levels = [problem.severity for problem in found]
+    assert levels == sorted(levels)
+    wrong = {problem.file for problem in found if problem.severity == "error"}
     assert wrong == {"study.toml", "stimuli/a.png", "stimuli/c.txt", "objects.csv"}
-    careful = {problem.where for problem in found if problem.level == "careful"}
+    careful = {problem.file for problem in found if problem.severity == "warning"}
     assert careful == {"study.toml", "stimuli/b.doc", "objects.csv"}
-    assert all(problem.what for problem in found)
+    assert all(problem.message for problem in found)
 
 
 class TestSettings:
     @pytest.mark.parametrize(
         ("values", "level", "said"),
         [
-            ({"consent": ""}, "careful", "[texts] consent is empty; ethics boards usually ask for it"),
-            ({"per_person": 13}, "careful", "there are 12 questions about 4 objects; write 12 or less"),
-            ({"catch": 1}, "careful", "write 0, or at least 2"),
-            ({"catch": 11}, "wrong", "[questions] catch is more than per_person, 10"),
-            ({"practice": 11}, "careful", "[questions] practice is more than per_person, 10"),
-            ({"dimensions": 4}, "careful", "no less than there are objects"),
-            ({"test_share": 0}, "careful", "nothing measures how good the map is"),
-            ({"kind": "odd-one-out", "per_person": 4}, "careful", "question is that of triplets"),
-            ({"per_person": 0}, "wrong", "[questions] per_person must be a whole number from 1"),
+            ({"consent": ""}, "warning", "[texts] consent is empty; ethics boards usually ask for it"),
+            ({"per_person": 13}, "warning", "there are 12 questions about 4 objects; write 12 or less"),
+            ({"catch": 1}, "warning", "write 0, or at least 2"),
+            ({"catch": 11}, "error", "[questions] catch is more than per_person, 10"),
+            ({"practice": 11}, "warning", "[questions] practice is more than per_person, 10"),
+            ({"dimensions": 4}, "warning", "no less than the number of objects"),
+            ({"test_share": 0}, "warning", "nothing measures how good the map is"),
+            ({"kind": "odd-one-out", "per_person": 4}, "warning", "question is that of triplets"),
+            ({"per_person": 0}, "error", "[questions] per_person must be a whole number from 1"),
         ],
     )
     def test_what_does_not_fit(self, values, level, said, study):
         settings(study, **values)
-        found = [problem for problem in check_study(study) if said in problem.what]
-        assert [(problem.level, problem.where) for problem in found] == [(level, "study.toml")]
+        found = [problem for problem in check_study(study) if said in problem.message]
+        assert [(problem.severity, problem.file) for problem in found] == [(level, "study.toml")]
 
     @pytest.mark.parametrize(
         "values",
@@ -112,7 +112,7 @@ class TestSettings:
 
     def test_english_texts_in_another_language(self, study):
         settings(study, language="de", welcome="Hallo")
-        said = [problem.what for problem in check_study(study)]
+        said = [problem.message for problem in check_study(study)]
         assert [text.partition(" is in English")[0] for text in said] == ["question", "[texts] thanks"]
 
     @pytest.mark.parametrize(("kind", "least"), [("triplet", 3), ("most-central", 3), ("2 of 4", 5)])
@@ -121,15 +121,15 @@ class TestSettings:
         for path in (study / "stimuli").iterdir():
             path.unlink()
         table(study, "object\n" + "".join(f"object {k}\n" for k in range(least - 1)))
-        said = only(study, "wrong", "stimuli")
+        said = only(study, "error", "stimuli")
         assert said == f"there are {least - 1} objects, and a question of kind {kind!r} shows {least}; add some"
         table(study, "object\n" + "".join(f"object {k}\n" for k in range(least)))
         assert check_study(study) == []
 
     def test_no_settings_and_no_folder(self, study):
         (study / "study.toml").unlink()
-        assert "there is no such file" in check_study(study)[0].what
-        assert check_study(study / "nowhere")[0].level == "wrong"
+        assert "there is no such file" in check_study(study)[0].message
+        assert check_study(study / "nowhere")[0].severity == "error"
 
 
 class TestPictures:
@@ -138,7 +138,7 @@ class TestPictures:
     def test_the_size_is_read_from_the_header(self, ending, width, height, study):
         plain = Image.new("RGB", (width, height))
         plain.save(study / "stimuli" / f"large{ending}", FORMATS[ending])
-        assert f"{width} x {height} pixels" in only(study, "careful", f"stimuli/large{ending}")
+        assert f"{width} x {height} pixels" in only(study, "warning", f"stimuli/large{ending}")
         Image.new("RGB", (2500, 2500)).save(study / "stimuli" / f"large{ending}", FORMATS[ending])
         assert check_study(study) == []
 
@@ -154,8 +154,8 @@ class TestPictures:
     def test_other_ways_to_write_them(self, ending, how, study):
         put(study, f"large{ending}", picture(ending, 2600, 8, **how))
         problems = check_study(study)
-        assert any("2600 x 8 pixels" in problem.what for problem in problems)
-        assert not any(problem.level == "wrong" for problem in problems)
+        assert any("2600 x 8 pixels" in problem.message for problem in problems)
+        assert not any(problem.severity == "error" for problem in problems)
 
     @pytest.mark.parametrize("ending", [".png", ".jpg", ".webp"])
     def test_a_file_that_is_cut_off_is_wrong_wherever_it_ends(self, ending, study):
@@ -165,8 +165,8 @@ class TestPictures:
         # The last 4 bytes of a PNG are a checksum of nothing; browsers do without.
         for length in [*range(1, 60), *range(60, len(whole) - 6, 97), len(whole) - 6]:
             put(study, f"cut{ending}", whole[:length])
-            problems = [problem for problem in check_study(study) if problem.where == f"stimuli/cut{ending}"]
-            assert "wrong" in {problem.level for problem in problems}, length
+            problems = [problem for problem in check_study(study) if problem.file == f"stimuli/cut{ending}"]
+            assert "error" in {problem.severity for problem in problems}, length
 
     @pytest.mark.parametrize("ending", FORMATS)
     def test_damage_never_ends_in_an_exception(self, ending, study):
@@ -176,19 +176,19 @@ class TestPictures:
             for place in rng.integers(4, 200, size=8):
                 data[place] = rng.integers(256)
             put(study, f"damaged{ending}", bytes(data))
-            assert all(problem.what for problem in check_study(study))
+            assert all(problem.message for problem in check_study(study))
 
     def test_no_pixels(self, study):
         whole = picture(".png")
         put(study, "none.png", whole[:16] + struct.pack(">II", 0, 5) + whole[24:])
-        assert "it has no pixels" in only(study, "wrong", "stimuli/none.png")
+        assert "it has no pixels" in only(study, "error", "stimuli/none.png")
 
     @pytest.mark.parametrize(
         ("size", "level", "said"),
         [
             (1_500_000, None, ""),
-            (1_500_100, "careful", "it has 1.5 MB, and phones load it slowly"),
-            (10_000_100, "wrong", "it has 10.0 MB, too much for any phone"),
+            (1_500_100, "warning", "it has 1.5 MB, and phones load it slowly"),
+            (10_000_100, "error", "it has 10.0 MB, too large for any phone"),
         ],
     )
     def test_large_files(self, size, level, said, study):
@@ -201,14 +201,14 @@ class TestPictures:
 
     def test_the_same_picture_twice(self, study):
         put(study, "again.png", picture(".png", seed=2))
-        assert only(study, "careful", "stimuli/again.png").startswith("'picture 2.png' holds the same")
+        assert only(study, "warning", "stimuli/again.png").startswith("'picture 2.png' holds the same")
 
     def test_three_times_is_told_once(self, study):
         for called in ("a.svg", "b.svg"):
             put(study, called, SQUARE)
-        assert only(study, "careful", "stimuli/a.svg").startswith("'b.svg' holds the same")
+        assert only(study, "warning", "stimuli/a.svg").startswith("'b.svg' holds the same")
         put(study, "c.svg", SQUARE)
-        assert only(study, "careful", "stimuli/a.svg").startswith("'b.svg', 'c.svg' hold the same")
+        assert only(study, "warning", "stimuli/a.svg").startswith("'b.svg', 'c.svg' hold the same")
 
     def test_pictures_of_one_size_are_not_the_same(self, study):
         put(study, "one.svg", SQUARE)
@@ -218,21 +218,21 @@ class TestPictures:
     @pytest.mark.parametrize(("width", "said"), [(79, False), (82, True)])
     def test_shapes_that_are_very_different(self, width, said, study):
         put(study, "wide.gif", picture(".gif", width, 30))
-        assert [problem.where for problem in check_study(study)] == ["stimuli/wide.gif"] * said
+        assert [problem.file for problem in check_study(study)] == ["stimuli/wide.gif"] * said
 
 
 class TestWhatFilesHold:
     @pytest.mark.parametrize(
         ("called", "content", "level", "said"),
         [
-            ("a.png", picture(".jpg"), "careful", "it holds jpg; rename it to a.jpg"),
-            ("a.jpg", b"\0\0\0\x18ftypheic\0\0\0\0", "wrong", "it holds heic and not jpg"),
-            ("a.gif", b"hello", "wrong", "it holds something else and not gif"),
-            ("a.avif", picture(".png", seed=9), "careful", "it holds png; rename it to a.png"),
-            ("a.mp3", picture(".png", seed=9), "wrong", "it holds png and not mp3"),
-            ("a.wav", b"ID3\x03", "careful", "it holds mp3; rename it to a.mp3"),
-            ("a.webp", b"RIFF\x04\0\0\0WAVE", "wrong", "it holds wav and not webp"),
-            ("a.mp4", b"", "wrong", "it is empty"),
+            ("a.png", picture(".jpg"), "warning", "it holds jpg; rename it to a.jpg"),
+            ("a.jpg", b"\0\0\0\x18ftypheic\0\0\0\0", "error", "it holds heic and not jpg"),
+            ("a.gif", b"hello", "error", "it holds something else and not gif"),
+            ("a.avif", picture(".png", seed=9), "warning", "it holds png; rename it to a.png"),
+            ("a.mp3", picture(".png", seed=9), "error", "it holds png and not mp3"),
+            ("a.wav", b"ID3\x03", "warning", "it holds mp3; rename it to a.mp3"),
+            ("a.webp", b"RIFF\x04\0\0\0WAVE", "error", "it holds wav and not webp"),
+            ("a.mp4", b"", "error", "it is empty"),
         ],
     )
     def test_something_else_than_the_name_says(self, called, content, level, said, study):
@@ -259,12 +259,12 @@ class TestWhatFilesHold:
         put(study, called, content)
         assert check_study(study) == []
 
-    @pytest.mark.parametrize(("size", "level"), [(20_000_000, None), (20_000_001, "careful")])
+    @pytest.mark.parametrize(("size", "level"), [(20_000_000, None), (20_000_001, "warning")])
     def test_long_recordings(self, size, level, study):
         with (study / "stimuli" / "film.webm").open("wb") as file:
             file.write(b"\x1aE\xdf\xa3")
             file.truncate(size)
-        assert [problem.level for problem in check_study(study)] == ([level] if level else [])
+        assert [problem.severity for problem in check_study(study)] == ([level] if level else [])
 
     def test_a_file_that_may_not_be_read(self, study, monkeypatch):
         opened = Path.open
@@ -275,7 +275,7 @@ class TestWhatFilesHold:
             return opened(path, *how, **more)
 
         monkeypatch.setattr(Path, "open", refuse)
-        assert "it cannot be read: Permission denied" in only(study, "wrong", "stimuli/picture 1.png")
+        assert "it cannot be read: Permission denied" in only(study, "error", "stimuli/picture 1.png")
 
     def test_bytes_that_are_too_few(self):
         assert [content_of(b""), content_of(b"\xff"), content_of(b"RIFF")] == [""] * 3
@@ -285,20 +285,20 @@ class TestSvg:
     @pytest.mark.parametrize(
         ("text", "level", "said"),
         [
-            (SQUARE[:-6], "wrong", "it is no well-formed XML"),
-            ("", "wrong", "it is empty"),
-            ("hello", "wrong", "it is no well-formed XML"),
-            ("<svg/>", "wrong", "it does not begin with <svg xmlns="),
-            ("<html xmlns='http://www.w3.org/1999/xhtml'/>", "wrong", "it does not begin with <svg xmlns="),
-            ("<!DOCTYPE svg>" + SQUARE, "wrong", "it has a DOCTYPE"),
+            (SQUARE[:-6], "error", "it is not well-formed XML"),
+            ("", "error", "it is empty"),
+            ("hello", "error", "it is not well-formed XML"),
+            ("<svg/>", "error", "it does not begin with <svg xmlns="),
+            ("<html xmlns='http://www.w3.org/1999/xhtml'/>", "error", "it does not begin with <svg xmlns="),
+            ("<!DOCTYPE svg>" + SQUARE, "error", "it has a DOCTYPE"),
             (
                 SQUARE.replace("<rect", "<script>alert(1)</script><rect"),
-                "careful",
+                "warning",
                 "scripts, which will not run",
             ),
-            (SQUARE.replace("<rect", '<rect onclick="x()"'), "careful", "it has scripts"),
-            (SQUARE.replace("<rect", '<a href=" JavaScript:x()"/><rect'), "careful", "it has scripts"),
-            (SQUARE.replace("<rect", '<image href="cat.png"/><rect'), "careful", "it takes parts from other files"),
+            (SQUARE.replace("<rect", '<rect onclick="x()"'), "warning", "it has scripts"),
+            (SQUARE.replace("<rect", '<a href=" JavaScript:x()"/><rect'), "warning", "it has scripts"),
+            (SQUARE.replace("<rect", '<image href="cat.png"/><rect'), "warning", "it refers to other files"),
         ],
     )
     def test_what_is_wrong(self, text, level, said, study):
@@ -311,7 +311,7 @@ class TestSvg:
         text = f'<!DOCTYPE svg [<!ENTITY a "x">{entities}]>{SQUARE.replace("<rect", "&p;<rect")}'
         for encoding in ("utf-8", "utf-16"):
             put(study, "bomb.svg", text.encode(encoding))
-            assert "it has a DOCTYPE" in only(study, "wrong", "stimuli/bomb.svg")
+            assert "it has a DOCTYPE" in only(study, "error", "stimuli/bomb.svg")
 
     @pytest.mark.parametrize(
         "text",
@@ -332,17 +332,17 @@ class TestSvg:
     @pytest.mark.parametrize("size", ['viewBox="0,0 900 90"', 'width="900px" height="90"'])
     def test_the_shape_is_known(self, size, study):
         put(study, "wide.svg", SQUARE.replace('viewBox="0 0 9 9"', size))
-        assert "its shape is very different" in only(study, "careful", "stimuli/wide.svg")
+        assert "its shape is very different" in only(study, "warning", "stimuli/wide.svg")
 
 
 class TestTable:
     @pytest.mark.parametrize(
         ("label", "level", "said"),
         [
-            ("picture 1.png", "wrong", "'picture 1.png' has no file; write 'picture 1', the name of picture 1.png"),
-            ("Picture 1", "wrong", "'Picture 1' has no file; write 'picture 1'"),
-            ("dog.png", "wrong", "there is no file 'dog.png' in stimuli"),
-            ("dog", "careful", "'dog': shown as text, as there is no file"),
+            ("picture 1.png", "error", "'picture 1.png' has no file; write 'picture 1', the name of picture 1.png"),
+            ("Picture 1", "error", "'Picture 1' has no file; write 'picture 1'"),
+            ("dog.png", "error", "there is no file 'dog.png' in stimuli"),
+            ("dog", "warning", "'dog': shown as text, as there is no such file"),
         ],
     )
     def test_missing_files(self, label, level, said, study):
@@ -355,14 +355,14 @@ class TestTable:
         table(study, "object\nred\ngreen\nblue\nyellow\n")
         assert check_study(study) == []
         table(study, "object,caption\nred,\ngreen,\nblue,\nyellow,\ncrimson,red\n")
-        assert only(study, "careful", "objects.csv") == "'red', 'crimson' have the same text; keep one of them"
+        assert only(study, "warning", "objects.csv") == "'red', 'crimson' have the same text; keep one of them"
 
     @pytest.mark.parametrize(("length", "said"), [(80, False), (81, True)])
     def test_long_captions(self, length, said, study):
         table(study, f"object,caption\npicture 0,{'x' * length}\n")
-        assert [problem.where for problem in check_study(study)] == ["objects.csv"] * said
+        assert [problem.file for problem in check_study(study)] == ["objects.csv"] * said
 
     def test_what_was_left_out_is_told_unless_the_system_hid_it(self, study):
         put(study, ".DS_Store", b"x")
         put(study, "notes.doc", b"x")
-        assert only(study, "careful", "stimuli/notes.doc").startswith("left out, as its ending is none of txt, png")
+        assert only(study, "warning", "stimuli/notes.doc").startswith("excluded, as its ending is none of txt, png")

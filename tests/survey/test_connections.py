@@ -8,10 +8,9 @@ from functools import partial
 
 import pytest
 
-from nearer.survey import connections as limits
-from nearer.survey.app import NEWCOMERS_MINUTES_AT_ONCE
-from nearer.survey.connections import BoundedProtocol, Connections
-from nearer.survey.security import network_of
+from nearer.survey import server as limits
+from nearer.survey.server import BoundedProtocol, Connections
+from nearer.survey.web import BURST_MINUTES, network_of
 
 ATTACKER = "127.0.0.66"
 GET = b"GET /look.css HTTP/1.1\r\nhost: x\r\n"
@@ -213,11 +212,11 @@ def test_new_people_of_one_network_have_a_limit(serve):
     served = serve(serving={"newcomers_per_minute": 2})
     client = served.client()
     statuses = []
-    for _ in range(2 * NEWCOMERS_MINUTES_AT_ONCE + 5):
+    for _ in range(2 * BURST_MINUTES + 5):
         client.cookies.clear()
         statuses.append(client.get("/").status_code)
-    assert statuses == [200] * 2 * NEWCOMERS_MINUTES_AT_ONCE + [429] * 5
-    assert len(served.people()) == 2 * NEWCOMERS_MINUTES_AT_ONCE
+    assert statuses == [200] * 2 * BURST_MINUTES + [429] * 5
+    assert len(served.people()) == 2 * BURST_MINUTES
 
 
 def test_households_are_networks():

@@ -14,9 +14,8 @@ from sqlalchemy import func, select
 
 from nearer.survey import engine as engines
 from nearer.survey.engine import Engine
-from nearer.survey.store.database import read_fact
-from nearer.survey.store.tables import people, proposals, questions
-from nearer.survey.supervising import ENGINE, KNOWN, Supervisor
+from nearer.survey.store import ANALYSIS, ENGINE_STATE, people, proposals, questions, read_fact
+from nearer.survey.supervisor import Supervisor
 
 PLACES = {name: at for at, name in enumerate(("cat", "dog", "cow", "car", "bus", "van", "tram", "bike"))}
 
@@ -67,16 +66,16 @@ def purposes(served):
 
 
 def test_without_answers_there_is_nothing_to_propose(served, engine):
-    assert not engine.look()
+    assert not engine.update()
     assert n_proposed(served) == 0
 
 
 def test_what_is_proposed_is_asked(served, engine):
     served.person().finish(nearest(served))
     assert "information" not in purposes(served)
-    assert engine.look()
+    assert engine.update()
     assert n_proposed(served) > 20
-    assert not engine.look()  # nothing new
+    assert not engine.update()  # nothing new
     served.person().finish(nearest(served))
     second = purposes(served)[21:]
     assert second.count("information") > 10
@@ -86,16 +85,16 @@ def test_what_is_proposed_is_asked(served, engine):
 def test_answers_are_told_once_and_left_out_people_not_at_all(served, engine):
     for _ in range(2):
         served.person().finish(nearest(served))
-    engine.look()
-    assert engine.n_told == len(engine.questions.comparisons_) == 40
+    engine.update()
+    assert engine.n_learned == len(engine.questions.comparisons_) == 40
     served.writer.run(lambda c: _leave_out_first(c))
     served.person().finish(nearest(served))
-    engine.look()
-    assert engine.n_told == len(engine.questions.comparisons_) == 40
+    engine.update()
+    assert engine.n_learned == len(engine.questions.comparisons_) == 40
 
 
 def _leave_out_first(connection):
-    from nearer.survey.store.tables import people
+    from nearer.survey.store import people
 
     first = connection.execute(select(people.c.id).order_by(people.c.id)).scalar()
     connection.execute(people.update().where(people.c.id == first).values(left_out=True))
@@ -106,26 +105,26 @@ def test_answers_are_told_in_whatever_order_they_come(served, engine):
     first, second, third = person.state()["next"]
     for question in (third, second):
         person.answer(question)
-    assert engine.look()
-    assert engine.n_told == 2
+    assert engine.update()
+    assert engine.n_learned == 2
     person.answer(first)  # for practice
-    assert not engine.look() or engine.n_told == 2
+    assert not engine.update() or engine.n_learned == 2
     person.finish(nearest(served))
-    engine.look()
-    assert engine.n_told == 20
+    engine.update()
+    assert engine.n_learned == 20
 
 
 def test_who_is_forgotten_is_forgotten_by_the_engine(served, engine):
-    from nearer.survey.people import forget
+    from nearer.survey.session import forget_participant
 
     for _ in range(2):
         served.person().finish(nearest(served))
-    engine.look()
+    engine.update()
     with served.writer.database.engine.connect() as connection:
         name = connection.execute(select(people.c.name)).scalars().first()
-    served.writer.run(lambda connection: forget(connection, name))
-    assert engine.look()
-    assert engine.n_told == len(engine.questions.comparisons_) == 20
+    served.writer.run(lambda connection: forget_participant(connection, name))
+    assert engine.update()
+    assert engine.n_learned == len(engine.questions.comparisons_) == 20
 
 
 def test_answers_about_an_object_that_came_later_wait_for_the_next_start(served, engine, caplog):
@@ -134,30 +133,30 @@ def test_answers_about_an_object_that_came_later_wait_for_the_next_start(served,
     with served.writer.database.engine.begin() as connection:
         first = connection.execute(select(questions.c.id).where(questions.c.purpose == "start")).scalars().first()
         connection.execute(questions.update().where(questions.c.id == first).values(shown="cat\tdog\temu"))
-    assert engine.look()
-    assert engine.n_told == len(engine.questions.comparisons_) == 19
+    assert engine.update()
+    assert engine.n_learned == len(engine.questions.comparisons_) == 19
     assert "1 answer about objects that came into the folder later" in caplog.text
 
 
 def test_a_clock_that_is_set_back_holds_no_question_for_ever(served, engine, monkeypatch):
     served.person().state()
     with served.writer.database.engine.connect() as connection:
-        assert len(engine._waiting(connection)) == 2  # and one for practice
+        assert len(engine._open_questions(connection)) == 2  # and one for practice
         yesterday = time.time() - 86_400
         monkeypatch.setattr(engines.time, "time", lambda: yesterday)
-        assert engine._waiting(connection) == []
+        assert engine._open_questions(connection) == []
 
 
 def test_the_researcher_sees_map_error_and_outlook(served, engine):
-    assert fact(served, ENGINE)["state"] == "waiting"
+    assert fact(served, ENGINE_STATE)["state"] == "waiting"
     for _ in range(2):
         served.person().finish(nearest(served))
-    engine.look()
+    engine.update()
     assert engine.fit_if_due()
     assert not engine.fit_if_due()
-    assert fact(served, ENGINE) == {"state": "ready", "message": "", "n_told": 40}
-    known = fact(served, KNOWN)
-    assert known["n_known"] == 40
+    assert fact(served, ENGINE_STATE) == {"state": "ready", "message": "", "n_learned": 40}
+    known = fact(served, ANALYSIS)
+    assert known["n_answers"] == 40
     assert len(known["map"]["points"]) == len(known["map"]["ellipses"]) == 8
     assert 0 <= known["error"]["low"] <= known["error"]["value"] <= known["error"]["high"] <= 1
     assert known["outlook"]["n_answers_more"] == 8
@@ -169,28 +168,32 @@ def test_the_researcher_sees_map_error_and_outlook(served, engine):
 def test_the_last_answers_get_a_map_too(served, engine, monkeypatch):
     served.person().finish(nearest(served))
     person = served.person()
-    engine.look()
+    engine.update()
     engine.fit_if_due()
     question = person.state()["next"][1]
     person.answer(question, nearest(served)(question))
-    engine.look()
-    later = time.monotonic() + engines._MAP_SECONDS + 1
+    engine.update()
+    later = time.monotonic() + engines._MIN_FIT_SECONDS + 1
     monkeypatch.setattr(engines.time, "monotonic", lambda: later)
     assert not engine.fit_if_due()  # one more is no tenth
-    monkeypatch.setattr(engines.time, "monotonic", lambda: later + engines._MAP_AT_LAST)
+    monkeypatch.setattr(engines.time, "monotonic", lambda: later + engines._MAX_FIT_DELAY_SECONDS)
     assert engine.fit_if_due()
-    assert fact(served, KNOWN)["n_known"] == 21
+    assert fact(served, ANALYSIS)["n_answers"] == 21
 
 
 def test_a_map_that_fails_costs_no_question(served, engine, monkeypatch):
     def fail(*_):
         raise ArithmeticError("too odd")
 
-    monkeypatch.setattr(engines, "known_of", fail)
+    monkeypatch.setattr(engines, "analyze_map", fail)
     served.person().finish(nearest(served))
-    assert engine.look()
+    assert engine.update()
     assert engine.fit_if_due()
-    assert fact(served, ENGINE) == {"state": "failed", "message": "no map could be made: too odd", "n_told": 20}
+    assert fact(served, ENGINE_STATE) == {
+        "state": "failed",
+        "message": "no map could be made: too odd",
+        "n_learned": 20,
+    }
     assert n_proposed(served) > 20
 
 
@@ -203,11 +206,11 @@ def test_random_questions_make_a_map_too_and_none_is_proposed(serve, quick, dime
     engine = Engine(served.study, served.writer.database)
     for _ in range(4):
         served.person().finish(nearest(served))
-    assert engine.look()
-    assert not engine.look()
+    assert engine.update()
+    assert not engine.update()
     assert engine.fit_if_due()
     assert n_proposed(served) == 0
-    known = fact(served, KNOWN)
+    known = fact(served, ANALYSIS)
     assert {len(point) for point in known["map"]["points"]} == {2}
     assert known["map"]["n_dimensions"] == dimensions
     assert known["error"]["n"] > 20
@@ -224,20 +227,20 @@ def test_the_doctor_names_who_looks_careless_and_keeps_it_in_mind(serve, quick):
     served.person().finish(lambda question: [0])  # a catch question whose right answer is on the left comes out right
     hasty = served.person()
     hasty.finish(lambda question: [1 - usual(question)[0]])
-    engine.look()
+    engine.update()
     engine.fit_if_due()
-    flags = fact(served, KNOWN)["people"]
+    flags = fact(served, ANALYSIS)["people"]
     names = [row[0] for row in served.people()]
     assert "always one place" in flags[names[3]]
     assert flags[names[4]][:1] == ["fails catch questions"]
     assert not set(names[:3]) & set(flags)
-    assert any(each["code"] == "fails-catch" for each in fact(served, KNOWN)["findings"])
+    assert any(each["code"] == "fails-catch" for each in fact(served, ANALYSIS)["findings"])
     served.writer.run(lambda c: c.execute(people.update().where(people.c.name == names[4]).values(left_out=True)))
-    engine.look()
+    engine.update()
     engine.next_fit = 0.0
     engine.fit_if_due()
-    assert fact(served, KNOWN)["people"][names[4]][:1] == ["fails catch questions"]
-    assert names[4] not in str(fact(served, KNOWN)["findings"])
+    assert fact(served, ANALYSIS)["people"][names[4]][:1] == ["fails catch questions"]
+    assert names[4] not in str(fact(served, ANALYSIS)["findings"])
 
 
 def test_an_engine_that_is_killed_begins_again_and_people_go_on(served):
@@ -271,13 +274,13 @@ def test_an_engine_does_not_hear_ctrl_c_of_its_server(served):
 
 
 HOLDS_THE_INTERPRETER = (
-    "import ctypes, sys; from nearer.survey.supervising import end_with; end_with(int(sys.argv[2]));"
+    "import ctypes, sys; from nearer.survey.supervisor import end_with; end_with(int(sys.argv[2]));"
     "print('begun', flush=True); ctypes.PyDLL(None).sleep(100)"
 )
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks at processes through /proc")
-@pytest.mark.parametrize("engine", [["-m", "nearer.survey.supervising"], ["-c", HOLDS_THE_INTERPRETER]])
+@pytest.mark.parametrize("engine", [["-m", "nearer.survey.supervisor"], ["-c", HOLDS_THE_INTERPRETER]])
 def test_an_engine_ends_with_its_server(served, engine):
     """A server that is killed again and again must not leave engines behind, each with its memory."""
     code = (

@@ -6,7 +6,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse
 
-from nearer.survey.files import Files
+from nearer.survey.participants import FileCache
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def send(files, path, **asked):
 
 
 def test_what_a_browser_has_is_not_sent_again(file):
-    files = Files()
+    files = FileCache()
     first = send(files, file)
     assert (first.body, first.headers["cache-control"]) == (b"<svg/>", "private")
     again = send(files, file, **{"if-none-match": first.headers["etag"]})
@@ -30,7 +30,7 @@ def test_what_a_browser_has_is_not_sent_again(file):
 
 
 def test_a_file_that_was_replaced_is_sent_anew_also_if_it_is_as_old(file):
-    files = Files()
+    files = FileCache()
     first, times = send(files, file), file.stat()
     file.write_bytes(b"<svg>new</svg>")
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -40,9 +40,9 @@ def test_a_file_that_was_replaced_is_sent_anew_also_if_it_is_as_old(file):
 
 
 def test_parts_large_files_and_what_exceeds_the_memory_come_from_the_disk(file, tmp_path):
-    assert isinstance(send(Files(), file, range="bytes=0-1"), FileResponse)
-    assert isinstance(send(Files(small=3), file), FileResponse)
-    files = Files(most=8)
+    assert isinstance(send(FileCache(), file, range="bytes=0-1"), FileResponse)
+    assert isinstance(send(FileCache(max_file_bytes=3), file), FileResponse)
+    files = FileCache(max_bytes=8)
     other = tmp_path / "dog.svg"
     other.write_bytes(b"<svg/>")
     assert not isinstance(send(files, file), FileResponse)
@@ -51,7 +51,7 @@ def test_parts_large_files_and_what_exceeds_the_memory_come_from_the_disk(file, 
 
 
 def test_a_file_that_is_gone_is_an_error(file):
-    files = Files()
+    files = FileCache()
     send(files, file)
     file.unlink()
     with pytest.raises(OSError, match="cat"):

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from nearer.survey import security
-from nearer.survey.security import Refusals
+from nearer.survey import web
+from nearer.survey.web import RefusalLog
 
 SCRIPT = "<script>alert(1)</script>"
 JSON = {"x-nearer": "1", "content-type": "application/json"}
@@ -140,7 +140,7 @@ def test_nobody_is_made_to_use_a_session_that_others_know(served):
 def test_the_hash_in_the_database_is_no_key(served, refused):
     from sqlalchemy import select
 
-    from nearer.survey.store.tables import people
+    from nearer.survey.store import people
 
     person = served.person()
     with served.writer.database.engine.connect() as connection:
@@ -202,7 +202,7 @@ def clock(monkeypatch):
     """Return the clock of all limits, which stands still until somebody sets it: a slow machine sends no slower."""
     clock = SimpleNamespace(now=0.0)
     clock.monotonic = lambda: clock.now
-    monkeypatch.setattr(security, "time", clock)
+    monkeypatch.setattr(web, "time", clock)
     return clock
 
 
@@ -350,16 +350,16 @@ def test_the_log_knows_nobody(served, caplog):
 
 
 def test_very_many_refusals_are_a_few_lines(caplog):
-    refusals, scope = Refusals(at_once=3, per_second=1e-9), {"method": "GET", "path": "/x"}
+    refusals, scope = RefusalLog(burst=3, per_second=1e-9), {"method": "GET", "path": "/x"}
     for _ in range(1000):
-        refusals.log(scope, 404)
+        refusals.write(scope, 404)
     assert len(log_of(caplog)) == 3
     refusals._lines.per_second = 1e9
-    refusals.log(scope, 404)
-    refusals.log(scope, 404)
+    refusals.write(scope, 404)
+    refusals.write(scope, 404)
     assert log_of(caplog)[3:] == [
-        "refused: GET elsewhere: 404, there is nothing (and 997 others before it)",
-        "refused: GET elsewhere: 404, there is nothing",
+        "refused: GET elsewhere: 404, there is no such page (and 997 others before it)",
+        "refused: GET elsewhere: 404, there is no such page",
     ]
 
 

@@ -9,8 +9,7 @@ from importlib import resources
 
 import pytest
 
-from nearer.survey.store.database import write_fact
-from nearer.survey.supervising import ENGINE, KNOWN
+from nearer.survey.store import ANALYSIS, ENGINE_STATE, write_fact
 
 SCRIPT = "<img src=x onerror=alert(1)>"
 
@@ -23,10 +22,10 @@ def known_of(served):
     outlook = {
         "n_answers_more": 20, "error_now": 0.2, "error_then": 0.18, "gain_low": 0.01, "gain_high": 0.03, "floor": 0.1,
         "ellipse_now": 0.3, "ellipse_then": 0.25, "recommendation": "go on",
-        "reason": "a fifth more answers gain 0.020, which is worth asking for (0.005 or more)", "warning": None,
+        "gain_of_a_fifth": 0.02, "min_gain": 0.005, "warning": None,
     }  # fmt: skip
     return {
-        "n_known": 24, "error": {"value": 0.2, "low": 0.15, "high": 0.25, "n": 90},
+        "n_answers": 24, "error": {"value": 0.2, "low": 0.15, "high": 0.25, "n": 90},
         "ceiling": {"value": 0.1, "low": 0.08, "high": 0.12, "n": 44, "vague": False}, "outlook": outlook,
         "map": {"objects": objects, "n_dimensions": 3, "points": points, "ellipses": ellipses},
         "findings": [
@@ -44,7 +43,7 @@ def live(serve):
     served = serve(people={"pay": 3.0}, questions={"per_person": 12, "practice": 0})
     for _ in range(2):
         served.person().finish()
-    facts = {KNOWN: known_of(served), ENGINE: {"state": "ready", "message": "", "n_told": 24}}
+    facts = {ANALYSIS: known_of(served), ENGINE_STATE: {"state": "ready", "message": "", "n_learned": 24}}
     for name, value in facts.items():
         served.writer.run(lambda connection, name=name, value=value: write_fact(connection, name, json.dumps(value)))
     with socket.socket() as free:
@@ -73,10 +72,13 @@ def test_all_that_is_known_is_on_the_page(browser, live):
     text = lambda id: browser.execute_script(f"return document.getElementById('{id}').innerText")  # noqa: E731
     eventually(lambda: text("n-answers") == "24")
     assert (text("n-people"), text("cost"), text("error"), text("ceiling")) == ("2", "6.00", "20.0%", "10.0%")
-    assert (text("advice"), text("more"), text("more-cost")) == ("Go on.", "20", "about 5.00 of pay")
-    assert text("reason").startswith("A fifth more answers gain 2.0 points, which is worth asking for (0.5 points")
-    assert text("then-now") == "20.0% expected now; less by 1.0 to 3.0 points"
-    assert "made from 24 answers" in text("engine")
+    assert (text("advice"), text("more"), text("more-cost")) == ("Continue.", "20", "about 5.00 of pay")
+    assert (
+        text("reason")
+        == "A fifth more answers would lower the error by 2.0 points, which is worth the effort (0.5 or more)."
+    )
+    assert text("then-now") == "20.0% expected now; lower by 1.0 to 3.0 points"
+    assert "based on 24 answers" in text("engine")
     assert "3 dimensions" in text("map-note")
     assert f"1 person {SCRIPT}" in text("findings")  # as text
     assert browser.execute_script("return document.querySelectorAll('#findings img').length") == 0
@@ -90,7 +92,7 @@ def test_people_are_left_out_and_codes_looked_up(browser, live):
     button = "document.querySelector('#people tbody button')"
     eventually(lambda: browser.execute_script(f"return {button} !== null"))
     browser.execute_script(f"{button}.click()")
-    eventually(lambda: browser.execute_script(f"return {button}.innerText") == "Take back")
+    eventually(lambda: browser.execute_script(f"return {button}.innerText") == "Include")
     code = live.people()[1].code
     browser.execute_script(
         "document.getElementById('code-text').value = arguments[0]; document.querySelector('#codes button').click()",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nearer.survey.people import forget
-from nearer.survey.store.tables import people, questions
+from nearer.survey.session import forget_participant
+from nearer.survey.store import people, questions
 
 
 def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
@@ -11,7 +11,7 @@ def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
     first, second = served.person(PROLIFIC_PID="unforgettable"), served.person()
     first.finish()
     second.finish()
-    counts = served.writer.run(lambda connection: forget(connection, "unforgettable"))
+    counts = served.writer.run(lambda connection: forget_participant(connection, "unforgettable"))
     assert counts == {"people": 1, "answers": 7, "questions": 7}
     with served.writer.database.engine.connect() as connection:
         left = connection.execute(people.select()).all()
@@ -25,22 +25,22 @@ def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
 
 
 def test_whoever_is_not_there_cannot_be_forgotten(serve):
-    with pytest.raises(ValueError, match="nobody is called 'ann'"):
-        serve().writer.run(lambda connection: forget(connection, "ann"))
+    with pytest.raises(ValueError, match="there is no participant 'ann'"):
+        serve().writer.run(lambda connection: forget_participant(connection, "ann"))
 
 
 def test_the_id_of_a_study_forgets_nobody(serve):
     served = serve()
     for number in range(2):
         served.person(PROLIFIC_PID=f"p{number}", STUDY_ID="all", SESSION_ID=f"s{number}").finish()
-    with pytest.raises(ValueError, match="nobody is called 'all'"):
-        served.writer.run(lambda connection: forget(connection, "all"))
-    assert served.writer.run(lambda connection: forget(connection, "s1"))["people"] == 1
+    with pytest.raises(ValueError, match="there is no participant 'all'"):
+        served.writer.run(lambda connection: forget_participant(connection, "all"))
+    assert served.writer.run(lambda connection: forget_participant(connection, "s1"))["people"] == 1
 
 
 def test_numbers_of_forgotten_questions_are_not_given_again(serve):
     served = serve()
     served.person(PROLIFIC_PID="gone").finish()
     last = max(row.question for row in served.rows())
-    served.writer.run(lambda connection: forget(connection, "gone"))
+    served.writer.run(lambda connection: forget_participant(connection, "gone"))
     assert served.person().state()["next"][0]["id"] > last

@@ -4,11 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import select
 
-from nearer.survey.codes import look_up
 from nearer.survey.engine import Engine
-from nearer.survey.live import live_state
-from nearer.survey.people import forget
-from nearer.survey.store.tables import answers, questions
+from nearer.survey.researcher import live_state, look_up_codes
+from nearer.survey.session import forget_participant
+from nearer.survey.store import answers, questions
 
 
 def test_two_servers_share_a_study(postgresql, serve, make_study):
@@ -45,7 +44,7 @@ def test_forgetting(postgresql, serve, make_study):
     served = serve(make_study(server={"database": postgresql}))
     served.person(PROLIFIC_PID="gone").finish()
     before = len(served.rows())
-    assert served.writer.run(lambda connection: forget(connection, "gone"))["answers"] == 7
+    assert served.writer.run(lambda connection: forget_participant(connection, "gone"))["answers"] == 7
     with served.writer.database.engine.connect() as connection:
         assert len(connection.execute(select(answers)).all()) == before - 7
 
@@ -62,9 +61,9 @@ def test_the_researcher_sees_what_happens(postgresql, serve, make_study):
         assert state["people"][0]["median_seconds"] == 1.5
         assert state["over_time"] == sorted(state["over_time"])
         assert state["over_time"][-1][1] == state["n_answers"]
-        found = look_up(connection, served.study.settings, [person.state()["completion_code"].lower()])
-        assert found[0].right
+        found = look_up_codes(connection, served.study.settings, [person.state()["completion_code"].lower()])
+        assert found[0].valid
     engine = Engine(served.study, served.writer.database)
-    assert engine.look()
-    assert engine.n_told == state["n_answers"]
-    assert not engine.look()
+    assert engine.update()
+    assert engine.n_learned == state["n_answers"]
+    assert not engine.update()

@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 
 from nearer.io import read_answers
-from nearer.survey.exporting import csv_of, table_of
-from nearer.survey.live import live_state, pictures_of
+from nearer.survey.exporting import columns_as_csv, study_table
+from nearer.survey.researcher import live_state, pictures_of
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.database import write_fact
-from nearer.survey.store.tables import answers
-from nearer.survey.supervising import ENGINE, KNOWN
+from nearer.survey.store import ANALYSIS, ENGINE_STATE, answers, write_fact
 
 
 @pytest.fixture
@@ -45,14 +43,17 @@ def test_who_is_done_is_not_here_now_and_a_map_without_the_latest_answers_is_not
     found = live(served)
     assert (found["n_people"], found["n_done"], found["n_now"]) == (2, 1, 1)
     assert found["n_now"] == sum(row["here"] for row in found["people"])
-    for n_known, name in ((found["n_answers"], "ready"), (found["n_answers"] - 1, "behind")):
-        facts = {KNOWN: {"n_known": n_known}, ENGINE: {"state": "ready", "message": "", "n_told": n_known}}
+    for n_analyzed, name in ((found["n_answers"], "ready"), (found["n_answers"] - 1, "behind")):
+        facts = {
+            ANALYSIS: {"n_answers": n_analyzed},
+            ENGINE_STATE: {"state": "ready", "message": "", "n_learned": n_analyzed},
+        }
         for fact, value in facts.items():
             served.writer.run(
                 lambda connection, fact=fact, value=value: write_fact(connection, fact, json.dumps(value))
             )
         engine = live(served)["engine"]
-        assert (engine["state"], engine["n_since"]) == (name, found["n_answers"] - n_known)
+        assert (engine["state"], engine["n_since"]) == (name, found["n_answers"] - n_analyzed)
 
 
 def test_the_page_tells_what_happens(researcher):
@@ -130,20 +131,22 @@ def test_what_the_engine_knows_is_shown_with_what_it_costs(serve):
         served.person().finish()
     name = served.people()[0].name
     known = {
-        "n_known": 12, "map": {"objects": ["cat"], "points": [[0, 0]], "ellipses": [[0, 0, 1, 1, 0]]},
+        "n_answers": 12, "map": {"objects": ["cat"], "points": [[0, 0]], "ellipses": [[0, 0, 1, 1, 0]]},
         "error": {"value": 0.2, "low": 0.1, "high": 0.3, "n": 9}, "ceiling": None,
         "outlook": {"n_answers_more": 20, "recommendation": "go on"}, "people": {name: ["too fast"]},
         "findings": [{"severity": "warning", "code": "too-fast", "title": "1 person", "text": "", "examples": []}],
     }  # fmt: skip
-    served.writer.run(lambda connection: write_fact(connection, KNOWN, json.dumps(known)))
-    served.writer.run(lambda connection: write_fact(connection, ENGINE, json.dumps({"state": "ready", "n_told": 12})))
+    served.writer.run(lambda connection: write_fact(connection, ANALYSIS, json.dumps(known)))
+    served.writer.run(
+        lambda connection: write_fact(connection, ENGINE_STATE, json.dumps({"state": "ready", "n_learned": 12}))
+    )
     state = live(served)
     assert state["map"] == known["map"] | {"pictures": None}  # of texts there are none
     shown = ("error", "ceiling", "outlook", "findings")
     assert {key: state[key] for key in shown} == {key: known[key] for key in shown}
     assert next((each["id"], each["flags"]) for each in state["people"]) == (name, ["too fast"])  # to be looked at
     assert state["cost"] == {"so_far": "6.00", "more": "10.00", "each": "3.00"}
-    counts = {"n_told": 12, "n_known": 12, "n_since": 0}
+    counts = {"n_learned": 12, "n_analyzed": 12, "n_since": 0}
     assert state["engine"] == {"state": "ready", "message": "", "proposes": False, **counts}
 
 
@@ -156,7 +159,7 @@ def test_pictures_are_on_the_map_if_all_objects_have_one(serve, make_study, monk
     served = serve(folder)
     assert pictures_of(served.study, ["dog", "cat"]) == [f"/stimuli/{slug_of(label)}" for label in ("dog", "cat")]
     assert pictures_of(served.study, ["dog", "ant"]) is None
-    monkeypatch.setattr("nearer.survey.live._MOST_BYTES", 50)
+    monkeypatch.setattr("nearer.survey.researcher._MAX_PICTURE_BYTES", 50)
     assert pictures_of(served.study, ["dog", "cat"]) is None
 
 
@@ -166,11 +169,11 @@ def test_a_code_tells_whose_it_is(researcher):
     (name, code), (other, unfinished) = researcher.people()
     said = [f" {code[:4].lower()} {code[4:]} ", unfinished, "ABCDEFGHJK", "", "' OR 1=1 --"]
     found = researcher.change("/researcher/api/codes", {"codes": said}).json()["codes"]
-    assert [each["right"] for each in found] == [True, False, False, False, False]
+    assert [each["valid"] for each in found] == [True, False, False, False, False]
     assert [each["person"] for each in found] == [name, other, None, None, None]
-    assert "12 answers" in found[0]["said"]
-    assert "not done yet: 0 answers" in found[1]["said"]
-    assert found[2]["said"] == "there is no such code"
+    assert "12 answers" in found[0]["text"]
+    assert "not done yet: 0 answers" in found[1]["text"]
+    assert found[2]["text"] == "there is no such code"
     for wrong in (None, "text", [3], ["x"] * 201):
         assert researcher.change("/researcher/api/codes", {"codes": wrong}).status_code == 400
 
@@ -184,10 +187,10 @@ def test_a_code_of_all_is_told_to_be_one(serve):
         sent = client.post("/researcher/api/codes", json={"codes": ["c1-A"]}, headers={"x-nearer": "1"})
         return sent.json()["codes"][0]
 
-    assert not ask()["right"]
+    assert not ask()["valid"]
     served.person().finish()
-    assert ask()["right"]
-    assert "does not tell who" in ask()["said"]
+    assert ask()["valid"]
+    assert "does not show who" in ask()["text"]
 
 
 def test_codes_cannot_be_guessed(serve):
@@ -217,12 +220,12 @@ def test_somebody_is_left_out_and_taken_back(researcher):
     for _ in range(2):
         researcher.person().finish()
     first = researcher.researcher.get("/researcher/api/state").json()["people"][0]["id"]
-    assert len(table_of(researcher.folder)["anchor"]) == 24
+    assert len(study_table(researcher.folder).columns["anchor"]) == 24
     researcher.change("/researcher/api/people", {"id": first, "left_out": True})
-    assert len(table_of(researcher.folder)["anchor"]) == 12
-    assert first not in table_of(researcher.folder)["participant"]
+    assert len(study_table(researcher.folder).columns["anchor"]) == 12
+    assert first not in study_table(researcher.folder).columns["participant"]
     researcher.change("/researcher/api/people", {"id": first, "left_out": False})
-    assert len(table_of(researcher.folder)["anchor"]) == 24
+    assert len(study_table(researcher.folder).columns["anchor"]) == 24
     assert researcher.change("/researcher/api/people", {"id": "nobody", "left_out": True}).status_code == 400
 
 
@@ -238,19 +241,19 @@ def test_what_is_downloaded_is_read_back(serve, kind, tmp_path):
         assert (len(found), found.kind) == (6, "grid" if kind == "2 of 5" else kind)
         assert len(set(found.annotators.tolist())) == 1
         assert found.seconds.tolist() == [1.5] * 6
-    assert len(read_answers(table_of(served.folder))) == 6
+    assert len(read_answers(study_table(served.folder).columns)) == 6
 
 
 def test_downloads_hold_no_formula(serve):
     served = serve(objects=("=cmd()", "+b", "c", "d"))
     served.person().finish()
-    cells = [cell for row in csv.reader(io.StringIO(csv_of(_columns(served)))) for cell in row]
+    cells = [cell for row in csv.reader(io.StringIO(columns_as_csv(_columns(served)))) for cell in row]
     assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
     assert any(cell.startswith("'=") for cell in cells)
 
 
 def _columns(served):
-    from nearer.survey.exporting import columns_of
+    from nearer.survey.exporting import answer_columns
 
     with served.writer.database.engine.connect() as connection:
-        return columns_of(connection, served.study)
+        return answer_columns(connection, served.study)

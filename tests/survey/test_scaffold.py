@@ -7,19 +7,19 @@ import pytest
 
 from nearer.datasets import load_colors
 from nearer.survey.checking import check_study
-from nearer.survey.scaffold import N_COLOURS, demo_study, new_study, spread_out
+from nearer.survey.scaffold import N_COLORS, demo_study, farthest_points, new_study
 from nearer.survey.settings import Settings, read_settings
-from nearer.survey.stimuli import read_stimuli
+from nearer.survey.stimuli import gather_stimuli, read_stimuli
 
 
 def test_a_new_study_has_the_defaults_and_no_objects(tmp_path):
     folder = new_study(tmp_path / "studies" / "birds")
     assert folder == tmp_path / "studies" / "birds"
     assert read_settings(folder / "study.toml") == Settings()
-    stimuli = read_stimuli(folder)
-    assert (len(stimuli), stimuli.notes) == (0, ())
+    stimuli, problems = gather_stimuli(folder)
+    assert (len(stimuli), problems) == (0, [])
     assert "cat.png" in (folder / "stimuli" / "README.txt").read_text()
-    assert [problem.where for problem in check_study(folder) if problem.level == "wrong"] == ["stimuli"]
+    assert [problem.file for problem in check_study(folder) if problem.severity == "error"] == ["stimuli"]
 
 
 @pytest.mark.parametrize("make", [new_study, demo_study])
@@ -50,7 +50,7 @@ class TestDemo:
         assert read_settings(folder).per_person == 20
         shown = read_stimuli(folder).by_label.values()
         assert {(each.kind, each.caption) for each in shown} == {("image", "")}
-        assert len(shown) == N_COLOURS
+        assert len(shown) == N_COLORS
 
     def test_each_square_has_the_colour_of_its_name(self, folder):
         colors = load_colors()
@@ -66,10 +66,10 @@ class TestDemo:
             away = np.linalg.norm(lab[chosen][:, None] - lab[chosen][None], axis=2)
             return away[np.triu_indices(len(chosen), 1)].min()
 
-        by_lot = [closest(rng.choice(len(lab), N_COLOURS, replace=False)) for _ in range(100)]
-        assert closest(spread_out(lab, N_COLOURS)) > 1.5 * max(by_lot)
+        by_lot = [closest(rng.choice(len(lab), N_COLORS, replace=False)) for _ in range(100)]
+        assert closest(farthest_points(lab, N_COLORS)) > 1.5 * max(by_lot)
 
 
 def test_no_point_is_taken_twice():
     points = np.random.default_rng(0).normal(size=(5, 2))
-    assert sorted(spread_out(points, 9)) == [0, 1, 2, 3, 4]
+    assert sorted(farthest_points(points, 9)) == [0, 1, 2, 3, 4]

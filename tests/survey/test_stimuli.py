@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from nearer.survey.stimuli import ENDINGS, LONGEST_LABEL, LONGEST_TEXT, gather_stimuli, read_stimuli
+from nearer.survey.stimuli import ENDINGS, MAX_LABEL_CHARACTERS, MAX_TEXT_CHARACTERS, gather_stimuli, read_stimuli
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ class TestFiles:
         stimuli = read_stimuli(study)
         assert stimuli.objects == ("C", "a.2", "b")
         assert len(stimuli) == 3
-        assert stimuli.notes == ()
+        assert gather_stimuli(study)[1] == []
 
     def test_two_ways_to_write_an_accent_are_one_label(self, study):
         put(study, "cafe\u0301.png")
@@ -62,26 +62,31 @@ class TestFiles:
         assert "cat.png" in said
         assert "cat.jpg" in said
 
-    @pytest.mark.parametrize("called", ["notes.doc", ".hidden.png", "Thumbs.db", "noending"])
-    def test_what_is_no_stimulus_is_left_out_with_a_note(self, called, study):
+    @pytest.mark.parametrize("called", ["notes.doc", "Thumbs.db", "noending"])
+    def test_other_files_are_excluded_with_a_warning(self, called, study):
         put(study, called)
         put(study, "cat.png")
         stimuli = read_stimuli(study)
         assert stimuli.objects == ("cat",)
-        (note,) = stimuli.notes
-        assert note.startswith(f"stimuli/{called}: left out")
+        (problem,) = gather_stimuli(study)[1]
+        assert (problem.severity, problem.file) == ("warning", f"stimuli/{called}")
+        assert problem.message.startswith("excluded, as ")
 
-    def test_folders_are_left_out_and_the_readme_is_not_spoken_of(self, study):
+    def test_folders_are_excluded_and_hidden_files_and_the_readme_are_ignored(self, study):
         (study / "stimuli" / "more.png").mkdir()
         put(study, "README.txt")
         put(study, "readme.png")
+        put(study, ".hidden.png")
         stimuli = read_stimuli(study)
         assert stimuli.objects == ("readme",)
-        assert [note.split(":")[0] for note in stimuli.notes] == ["stimuli/more.png"]
+        assert [problem.file for problem in gather_stimuli(study)[1]] == ["stimuli/more.png"]
 
     @pytest.mark.parametrize(
         ("called", "said"),
-        [("x" * (LONGEST_LABEL + 1) + ".png", "has 201 characters"), ("a\nb.png", "a character that cannot be shown")],
+        [
+            ("x" * (MAX_LABEL_CHARACTERS + 1) + ".png", "has 201 characters"),
+            ("a\nb.png", "a character that cannot be shown"),
+        ],
     )
     def test_labels_that_cannot_be(self, called, said, study):
         put(study, called)
@@ -92,7 +97,7 @@ class TestFiles:
             put(study, os.fsdecode(b"\xff\xfe.png"))
         except OSError:
             pytest.skip("this file system takes only names that are text")
-        assert gather_stimuli(study)[1][0][1] == "its name is no text in UTF-8; rename it"
+        assert gather_stimuli(study)[1][0].message == "its name is not UTF-8 text; rename it"
 
     def test_a_study_without_anything(self, study):
         assert len(read_stimuli(study)) == 0
@@ -107,14 +112,14 @@ class TestLinks:
         (study / "stimuli" / "secret.png").symlink_to(target)
         stimuli = read_stimuli(study)
         assert "secret" not in stimuli.objects
-        assert "a link out of the folder" in stimuli.notes[0]
+        assert "a link out of the folder" in gather_stimuli(study)[1][0].message
 
     def test_links_to_nothing_and_to_themselves_are_left_out(self, study):
         (study / "stimuli" / "gone.png").symlink_to("nowhere.png")
         (study / "stimuli" / "round.png").symlink_to("round.png")
         stimuli = read_stimuli(study)
         assert len(stimuli) == 0
-        assert len(stimuli.notes) == 2
+        assert len(gather_stimuli(study)[1]) == 2
 
     def test_a_link_within_the_folder_is_another_object_and_points_to_the_file(self, study):
         path = put(study, "cat.png")
@@ -131,7 +136,7 @@ class TestLinks:
     def test_nor_may_the_table(self, study, tmp_path):
         (tmp_path / "other.csv").write_text("object\ncat\n")
         (study / "objects.csv").symlink_to(tmp_path / "other.csv")
-        assert "it is no file of this folder" in refused(study)
+        assert "it is not a regular file" in refused(study)
 
     def test_the_study_may_be_reached_through_a_link(self, study, tmp_path):
         put(study, "cat.png")
@@ -141,7 +146,7 @@ class TestLinks:
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
     def test_pipes_are_not_opened(self, study):
         os.mkfifo(study / "stimuli" / "pipe.txt")
-        assert "it is no file" in read_stimuli(study).notes[0]
+        assert "it is not a regular file" in gather_stimuli(study)[1][0].message
 
 
 class TestTexts:
@@ -150,15 +155,15 @@ class TestTexts:
         assert read_stimuli(study)["joke"].caption == "Two fish\nin a tank."
 
     def test_the_longest_text_is_taken_whatever_its_letters(self, study):
-        put(study, "long.txt", "\U0001f41f" * LONGEST_TEXT + "\n")
-        assert len(read_stimuli(study)["long"].caption) == LONGEST_TEXT
+        put(study, "long.txt", "\U0001f41f" * MAX_TEXT_CHARACTERS + "\n")
+        assert len(read_stimuli(study)["long"].caption) == MAX_TEXT_CHARACTERS
 
     @pytest.mark.parametrize(
         ("content", "said"),
         [
-            ("x" * (LONGEST_TEXT + 1), "it has 2001 characters"),
-            ("x" * 10**6, "more than 9000 bytes"),
-            (b"\n\xff", "line 2 is no text in UTF-8"),
+            ("x" * (MAX_TEXT_CHARACTERS + 1), "it has 2,001 characters"),
+            ("x" * 10**6, "more than 9,000 bytes"),
+            (b"\n\xff", "line 2 is not UTF-8 text"),
             (" \n", "it is empty"),
             ("a\0b", "characters that cannot be shown"),
         ],
@@ -174,7 +179,7 @@ class TestTexts:
         table(study, "object,caption\njoke,funny\n")
         stimuli = read_stimuli(study)
         assert stimuli["joke"].caption == "Two fish"
-        assert "the caption of 'joke' is not shown" in stimuli.notes[0]
+        assert "the caption of 'joke' is not shown" in gather_stimuli(study)[1][0].message
 
 
 class TestTable:
@@ -205,17 +210,17 @@ class TestTable:
     @pytest.mark.parametrize(
         ("text", "said"),
         [
-            ("label,caption\na,b\n", "no column is called object"),
+            ("label,caption\na,b\n", 'there is no column "object"'),
             ("object,size,size\na,1,2\n", "two columns are called 'size'"),
             ("object,,size\na,1,2\n", "a column has no name"),
-            ("object\ncat\ndog\ncat\n", "line 4: 'cat' stands in line 2 already"),
+            ("object\ncat\ndog\ncat\n", "line 4: 'cat' is in line 2 already"),
             ("object,caption\ncat,a,b\n", "line 2: there are 3 cells and 2 columns"),
             ("object,caption\n,a\n", "line 2: a label is empty"),
             (f"object\n{'x' * 201}\n", "line 2: the label 'xxxx"),
-            (f"object,caption\ncat,{'x' * 2001}\n", "line 2: the cell of 'caption' is longer than 2000"),
+            (f"object,caption\ncat,{'x' * 2001}\n", "line 2: the cell of 'caption' has over 2,000"),
             ("object,caption\ncat,a\0b\n", "line 2: the cell of 'caption'"),
-            ('object\n"cat\n', "see whether each quote has its partner"),
-            (b"object\nK\xe4fer\n", "line 2 is no text in UTF-8; save it as UTF-8 (in Excel: CSV UTF-8)"),
+            ('object\n"cat\n', "check that every quote is closed"),
+            (b"object\nK\xe4fer\n", "line 2 is not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)"),
             ("", "it is empty"),
         ],
     )
@@ -232,5 +237,5 @@ class TestTable:
         table(study, "object\nemu\nemu\n,\nowl\n")
         stimuli, wrong = gather_stimuli(study)
         assert stimuli.objects == ("cat", "emu", "owl")
-        assert [where for where, _ in wrong] == ["stimuli/cat.png", "stimuli/empty.txt", "objects.csv"]
+        assert [problem.file for problem in wrong] == ["stimuli/cat.png", "stimuli/empty.txt", "objects.csv"]
         assert len(refused(study).splitlines()) == 3

@@ -12,14 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event, select
 
-from nearer.survey.store import Busy, Database, Writer
-from nearer.survey.store.database import MIGRATIONS, read_fact, write_fact
-from nearer.survey.store.tables import facts
+from nearer.survey.store import MIGRATIONS, Busy, Database, Writer, facts, read_fact, write_fact
 
 
 @pytest.fixture
 def writer(tmp_path):
-    found = Writer(Database.of_file(tmp_path / "answers.sqlite"))
+    found = Writer(Database(f"sqlite:///{tmp_path / 'answers.sqlite'}"))
     yield found
     found.close()
 
@@ -114,7 +112,7 @@ def test_what_was_told_survives_the_end_of_the_process(tmp_path):
     path = tmp_path / "answers.sqlite"
     code = (
         "import sys\nfrom nearer.survey.store import Database, Writer\n"
-        "from nearer.survey.store.database import write_fact\n"
+        "from nearer.survey.store import write_fact\n"
         f"writer = Writer(Database('sqlite:///{path}'))\n"
         "for at in range(100000):\n"
         "    writer.run(lambda connection: write_fact(connection, f'n{at}', 'x'))\n"
@@ -129,16 +127,16 @@ def test_what_was_told_survives_the_end_of_the_process(tmp_path):
 
 
 def test_tables_of_a_later_version_are_refused(tmp_path):
-    database = Database.of_file(tmp_path / "answers.sqlite")
+    database = Database(f"sqlite:///{tmp_path / 'answers.sqlite'}")
     with database.engine.begin() as connection:
         write_fact(connection, "version", str(len(MIGRATIONS) + 1))
     with pytest.raises(ValueError, match="later version of nearer"):
-        Database.of_file(tmp_path / "answers.sqlite")
+        Database(f"sqlite:///{tmp_path / 'answers.sqlite'}")
 
 
 def test_opening_again_changes_nothing(tmp_path):
     for _ in range(2):
-        database = Database.of_file(tmp_path / "answers.sqlite")
+        database = Database(f"sqlite:///{tmp_path / 'answers.sqlite'}")
         with database.engine.connect() as connection:
             assert connection.execute(select(facts)).all() == [("version", str(len(MIGRATIONS)))]
             assert read_fact(connection, "nothing") is None

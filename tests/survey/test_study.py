@@ -8,9 +8,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from nearer.cli.main import main
 from nearer.survey.checking import check_study
 from nearer.survey.exporting import study_table
-from nearer.survey.store import Database
-from nearer.survey.store.database import write_fact
-from nearer.survey.study import asked_about, open_study, read_study
+from nearer.survey.store import Database, write_fact
+from nearer.survey.study import asked_objects, open_study, read_study
 
 NAMES = [f"object {at:02d}" for at in range(30)]
 
@@ -34,7 +33,7 @@ def asked(folder, serve):
     served = serve(folder)
     served.person().finish()
     with served.writer.database.engine.connect() as connection:
-        found = sorted(asked_about(connection))
+        found = sorted(asked_objects(connection))
     served.writer.close()
     return found
 
@@ -67,7 +66,7 @@ def test_a_file_that_nobody_was_asked_about_comes_and_goes(folder, serve):
     served = serve(folder)
     served.person().finish()
     with served.writer.database.engine.connect() as connection:
-        never = sorted(set(NAMES) - asked_about(connection))
+        never = sorted(set(NAMES) - asked_objects(connection))
     (folder / "stimuli" / f"{never[0]}.txt").unlink()
     assert serve(folder).person().finish()["phase"] == "done"
 
@@ -80,7 +79,7 @@ def test_a_file_that_nobody_could_see_may_be_removed(folder, serve):
     for each in waiting:
         person.post("/api/unseen", {"question": each["id"], "objects": []})
     with served.writer.database.engine.connect() as connection:
-        unseen = sorted(taken_back - asked_about(connection))
+        unseen = sorted(taken_back - asked_objects(connection))
     assert unseen
     for label in unseen:
         (folder / "stimuli" / f"{label}.txt").unlink()
@@ -133,7 +132,7 @@ def test_a_refused_kind_changes_nothing(folder, asked):
 
 def problems(folder):
     """Return what is wrong with a study, but that it has no text of consent."""
-    return [(each.level, each.where, each.what) for each in check_study(folder) if "consent" not in each.what]
+    return [(each.severity, each.file, each.message) for each in check_study(folder) if "consent" not in each.message]
 
 
 def test_the_check_says_what_the_next_start_would(folder, serve):
@@ -143,11 +142,11 @@ def test_the_check_says_what_the_next_start_would(folder, serve):
     served = serve(folder)
     served.person().finish()
     with served.writer.database.engine.connect() as connection:
-        asked = sorted(asked_about(connection))
+        asked = sorted(asked_objects(connection))
     served.writer.close()
     never = [name for name in NAMES if name not in asked]
     ((level, where, what),) = problems(folder)
-    assert (level, where) == ("careful", "stimuli")
+    assert (level, where) == ("warning", "stimuli")
     assert what.startswith(f"people will be asked about '{never[0]}', ")
     for name in never:
         (folder / "stimuli" / f"{name}.txt").unlink()
@@ -155,7 +154,7 @@ def test_the_check_says_what_the_next_start_would(folder, serve):
     rename(folder, asked[0], "another")
     missing = f"people have been asked about '{asked[0]}', of which there is no file any more; put it back"
     renamed = f"{missing}, or give 'another' that name again if it was renamed"
-    assert problems(folder) == [("wrong", "stimuli", renamed)]
+    assert problems(folder) == [("error", "stimuli", renamed)]
     with pytest.raises(ValueError, match="that name again"):
         open_study(folder)
 
@@ -163,9 +162,9 @@ def test_the_check_says_what_the_next_start_would(folder, serve):
 def test_the_check_of_another_kind_and_of_a_database_that_is_none(folder, asked):
     settings = folder / "study.toml"
     settings.write_text(settings.read_text().replace("triplet", "most-central"))
-    assert ("wrong", "study.toml") in [each[:2] for each in problems(folder)]
+    assert ("error", "study.toml") in [each[:2] for each in problems(folder)]
     (folder / "answers.sqlite").write_text("something else\n" * 1000)
-    assert ("wrong", "answers.sqlite") in [each[:2] for each in problems(folder)]
+    assert ("error", "answers.sqlite") in [each[:2] for each in problems(folder)]
 
 
 def test_reading_from_postgresql_writes_nothing(postgresql, make_study, serve):

@@ -20,14 +20,13 @@ from sqlalchemy.engine import make_url
 
 from benchmarks.survey.serving import free_port
 from nearer.cli.main import main
-from nearer.survey import app, live
+from nearer.survey import researcher, store, web
 from nearer.survey.checking import check_study
 from nearer.survey.scaffold import new_study
 from nearer.survey.server import Serving, build
-from nearer.survey.store import writer as writers
-from nearer.survey.store.database import Damaged, Database
-from nearer.survey.study import DATABASE
-from nearer.survey.supervising import _went_wrong, log_to_stderr
+from nearer.survey.store import Database, DatabaseDamaged
+from nearer.survey.study import DATABASE_FILE
+from nearer.survey.supervisor import _is_failure, log_to_stderr
 
 JSON = {"x-nearer": "1"}
 
@@ -82,9 +81,9 @@ def gate(postgresql):
 @pytest.fixture
 def behind(gate, serve, make_study, monkeypatch):
     """A study whose database is behind the gate, and whose patience is short."""
-    monkeypatch.setattr(app, "WRITE_SECONDS", 1.0)
-    monkeypatch.setattr(writers, "_END_SECONDS", 1.0)
-    monkeypatch.setattr(live.read, "__defaults__", (1.0,))
+    monkeypatch.setattr(web, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr(store, "CLOSE_SECONDS", 1.0)
+    monkeypatch.setattr(researcher.read, "__defaults__", (1.0,))
     return serve(make_study(server={"database": gate.url}))
 
 
@@ -162,7 +161,7 @@ def damaged(serve):
     for _ in range(5):
         served.person().finish()
     served.writer.database.scrub()
-    file = served.folder / DATABASE
+    file = served.folder / DATABASE_FILE
     content = file.read_bytes()
     file.write_bytes(content[:4096] + b"\xff" * (len(content) - 4096))
     return served
@@ -170,7 +169,7 @@ def damaged(serve):
 
 def test_a_damaged_file_is_told_before_anybody_is_invited(damaged):
     damaged.writer.close()
-    with pytest.raises(Damaged, match=r"answers\.sqlite is damaged .* put a backup in its place"):
+    with pytest.raises(DatabaseDamaged, match=r"answers\.sqlite is damaged .* put a backup in its place"):
         build(damaged.folder, Serving())
 
 
@@ -186,9 +185,9 @@ def test_commands_say_that_a_file_is_damaged(damaged, command, capsys):
 
 def test_a_damaged_file_is_one_of_the_problems_of_a_study(damaged):
     damaged.writer.close()
-    found = [problem for problem in check_study(damaged.folder) if problem.level == "wrong"]
-    assert [problem.where for problem in found] == [DATABASE]
-    assert "is damaged" in found[0].what
+    found = [problem for problem in check_study(damaged.folder) if problem.severity == "error"]
+    assert [problem.file for problem in found] == [DATABASE_FILE]
+    assert "is damaged" in found[0].message
 
 
 def test_people_keep_their_answers_while_a_file_is_damaged(damaged, caplog):
@@ -200,7 +199,7 @@ def test_people_keep_their_answers_while_a_file_is_damaged(damaged, caplog):
 
 def test_an_engine_that_cannot_go_on_says_why(damaged):
     damaged.writer.close()
-    command = [sys.executable, "-m", "nearer.survey.supervising", str(damaged.folder), str(os.getpid())]
+    command = [sys.executable, "-m", "nearer.survey.supervisor", str(damaged.folder), str(os.getpid())]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
     assert "is damaged" in ended.stderr
@@ -209,7 +208,7 @@ def test_an_engine_that_cannot_go_on_says_why(damaged):
 
 def test_an_engine_without_its_database_says_why(make_study):
     folder = make_study(server={"database": f"postgresql+psycopg://nearer@127.0.0.1:{free_port()}/nothing"})
-    command = [sys.executable, "-m", "nearer.survey.supervising", str(folder), str(os.getpid())]
+    command = [sys.executable, "-m", "nearer.survey.supervisor", str(folder), str(os.getpid())]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
     assert "cannot be opened" in ended.stderr
@@ -223,7 +222,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="there are no such rights 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_no_answer_is_confirmed_while_the_file_is_not_in_its_place(serve, caplog, replaced):
     served = serve()
-    person, file = served.person(), served.folder / DATABASE
+    person, file = served.person(), served.folder / DATABASE_FILE
     question = person.state()["next"][0]
     file.rename(served.folder / "moved")  # SQLite would go on with it, and with one that was deleted
     if replaced:
@@ -237,10 +236,10 @@ def test_no_answer_is_confirmed_while_the_file_is_not_in_its_place(serve, caplog
 
 @posix
 def test_a_file_that_is_opened_twice_stays_locked(tmp_path):
-    first, again = (Database.of_file(tmp_path / DATABASE) for _ in range(2))
+    first, again = (Database(f"sqlite:///{tmp_path / DATABASE_FILE}") for _ in range(2))
     look = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM facts').fetchall()"
-    subprocess.run([sys.executable, "-c", look, str(tmp_path / DATABASE)], check=True)
-    assert (tmp_path / f"{DATABASE}-wal").exists()  # the last to close deletes it
+    subprocess.run([sys.executable, "-c", look, str(tmp_path / DATABASE_FILE)], check=True)
+    assert (tmp_path / f"{DATABASE_FILE}-wal").exists()  # the last to close deletes it
     again.close()
     first.close()
 
@@ -254,15 +253,15 @@ def test_answers_are_for_their_owner_alone(make_study, serve):
     before = os.umask(0)
     try:
         folder = make_study()
-        with closing(sqlite3.connect(folder / DATABASE)) as made:
+        with closing(sqlite3.connect(folder / DATABASE_FILE)) as made:
             made.execute("PRAGMA journal_mode=WAL")
-        (folder / DATABASE).chmod(0o666)  # such as a backup that was copied back
+        (folder / DATABASE_FILE).chmod(0o666)  # such as a backup that was copied back
         served = serve(folder)
         served.person().finish()
-        files = sorted(path.name for path in folder.glob(f"{DATABASE}*"))
-        assert files == [DATABASE, f"{DATABASE}-shm", f"{DATABASE}-wal"]
+        files = sorted(path.name for path in folder.glob(f"{DATABASE_FILE}*"))
+        assert files == [DATABASE_FILE, f"{DATABASE_FILE}-shm", f"{DATABASE_FILE}-wal"]
         assert [rights(folder / name) for name in files] == [0o600] * 3
-        assert rights(serve(make_study()).folder / DATABASE) == 0o600  # one that is new
+        assert rights(serve(make_study()).folder / DATABASE_FILE) == 0o600  # one that is new
         assert rights(new_study(folder.parent / "new")) == 0o700
     finally:
         os.umask(before)
@@ -271,26 +270,26 @@ def test_answers_are_for_their_owner_alone(make_study, serve):
 @posix
 def test_a_file_that_its_owner_cannot_write_stays_so(make_study):
     folder = make_study()
-    Database.of_file(folder / DATABASE).close()
-    (folder / DATABASE).chmod(0o444)  # such as of a study that is over
+    Database(f"sqlite:///{folder / DATABASE_FILE}").close()
+    (folder / DATABASE_FILE).chmod(0o444)  # such as of a study that is over
     with suppress(ValueError):  # nobody keeps root from writing
-        Database.of_file(folder / DATABASE).close()
-    assert rights(folder / DATABASE) == 0o400
+        Database(f"sqlite:///{folder / DATABASE_FILE}").close()
+    assert rights(folder / DATABASE_FILE) == 0o400
 
 
 def test_where_a_file_cannot_be_made_is_told(tmp_path):
-    (tmp_path / DATABASE).mkdir()
+    (tmp_path / DATABASE_FILE).mkdir()
     with pytest.raises(ValueError, match=f"cannot be opened: .*; see who may read and write in {tmp_path}"):
-        Database.of_file(tmp_path / DATABASE)
+        Database(f"sqlite:///{tmp_path / DATABASE_FILE}")
 
 
 @posix
 def test_a_password_that_others_can_read_is_told(make_study):
     folder = make_study(server={"database": "postgresql+psycopg://survey:secret@db.example.org/animals"})
     (folder / "study.toml").chmod(0o644)
-    assert any("chmod 600" in problem.what for problem in check_study(folder))
+    assert any("chmod 600" in problem.message for problem in check_study(folder))
     (folder / "study.toml").chmod(0o600)
-    assert not any("chmod 600" in problem.what for problem in check_study(folder))
+    assert not any("chmod 600" in problem.message for problem in check_study(folder))
 
 
 @posix
@@ -305,11 +304,11 @@ def test_a_key_that_everybody_can_read_is_refused(make_study, tmp_path, capsys):
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), asyncio.CancelledError()])
 def test_work_that_was_ended_leaves_no_traceback_in_the_log(error):
     record = logging.LogRecord("sqlalchemy.pool", logging.ERROR, "", 1, "ended", (), (type(error), error, None))
-    assert not _went_wrong(record)
+    assert not _is_failure(record)
     record.exc_info = (OSError, OSError(), None)
-    assert _went_wrong(record)
+    assert _is_failure(record)
     log_to_stderr()
-    assert all(_went_wrong in handler.filters for handler in logging.getLogger().handlers)
+    assert all(_is_failure in handler.filters for handler in logging.getLogger().handlers)
 
 
 SENDS = """

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select
 
-from nearer.survey.exporting import columns_of
-from nearer.survey.people import forget, leave_out
-from nearer.survey.server import Serving, build, secret_of
-from nearer.survey.store import Busy
-from nearer.survey.store import database as databases
-from nearer.survey.store.database import lock, read_fact
-from nearer.survey.store.tables import UNSEEN, answers, people, questions
+from nearer.survey import store
+from nearer.survey.exporting import answer_columns
+from nearer.survey.server import Serving, build, researcher_secret
+from nearer.survey.session import forget_participant, set_left_out
+from nearer.survey.store import UNSEEN, Busy, answers, lock_participants, people, questions, read_fact
 
 WAIT_SECONDS = 60
 
@@ -84,7 +82,7 @@ def test_of_an_answer_and_a_take_back_at_once_one_succeeds_and_is_kept(two_serve
     with first.writer.database.engine.connect() as connection:
         kept = set(connection.execute(select(answers.c.question)).scalars())
         unseen = set(connection.execute(select(questions.c.id).where(questions.c.purpose == UNSEEN)).scalars())
-        columns = columns_of(connection, first.study)
+        columns = answer_columns(connection, first.study)
     assert len(kept) == 4 * 10
     assert kept == answered == set(columns["trial"])
     assert unseen == taken_back
@@ -136,9 +134,9 @@ def test_nothing_that_was_confirmed_is_lost(two_servers, seed):
         running = [pool.submit(take_part_twice, waiting[at], servers, rngs[at]) for at in range(10)]
         for at in rng.permutation(10):
             name, writer = names[at], servers[at % 2].writer
-            writer.submit(functools.partial(leave_out, name=name, left_out=True), name).result(WAIT_SECONDS)
+            writer.submit(functools.partial(set_left_out, name=name, left_out=True), name).result(WAIT_SECONDS)
         with servers[0].writer.database.engine.begin() as connection:
-            forget(connection, names[0])
+            forget_participant(connection, names[0])
         confirmed = [each.result(WAIT_SECONDS) for each in running]
     by_question = {number: names for each in confirmed[1:] for number, names in each.items()}
     with servers[0].writer.database.engine.connect() as connection:
@@ -154,7 +152,7 @@ def test_nothing_that_was_confirmed_is_lost(two_servers, seed):
 
 def test_the_first_start_of_two_servers_makes_one_secret_and_one_key(postgresql, make_study):
     folder = make_study(server={"database": postgresql})
-    secrets = at_once(*[lambda: secret_of(folder)] * 4)
+    secrets = at_once(*[lambda: researcher_secret(folder)] * 4)
     assert sum(secret is not None for secret in secrets) == 1
     writers = [writer for _, writer, _ in at_once(*[lambda: build(folder, Serving())] * 2)]
     try:
@@ -177,7 +175,7 @@ def test_people_are_waited_for_in_one_order(postgresql, serve, make_study):
     begun.wait(WAIT_SECONDS)
     together = [writer.submit(lambda connection, name=name: name, name) for name in (second, first)]
     with engine.connect() as other, other.begin():
-        lock(other, {first}, places=False)
+        lock_participants(other, {first}, places=False)
         held.set()
         with engine.connect() as looking:
             wait_until(lambda: looking.exec_driver_sql("SELECT 1 FROM pg_locks WHERE NOT granted").first())
@@ -188,8 +186,8 @@ def test_people_are_waited_for_in_one_order(postgresql, serve, make_study):
 
 
 def test_a_server_that_has_stopped_stops_nobody_for_long(postgresql, serve, make_study, monkeypatch):
-    monkeypatch.setattr(databases, "LOCK_SECONDS", 1)
-    monkeypatch.setattr(databases, "IDLE_SECONDS", 3)
+    monkeypatch.setattr(store, "LOCK_SECONDS", 1)
+    monkeypatch.setattr(store, "IDLE_SECONDS", 3)
     folder = make_study(server={"database": postgresql})
     frozen, going = serve(folder), serve(folder)
     person, other = going.person(), going.person()

@@ -22,21 +22,21 @@ from nearer import Comparisons
 from nearer.datasets import load_colors
 from nearer.embedding import PosteriorEmbedding
 from nearer.io import read_answers
-from nearer.survey.exporting import table_of
+from nearer.survey.exporting import study_table
 from nearer.survey.scaffold import demo_study
-from nearer.survey.server import secret_of
+from nearer.survey.server import researcher_secret
 from nearer.survey.stimuli import slug_of
 from nearer.survey.study import open_study
 
-N_COLOURS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 60, 2, 30
+N_COLORS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 60, 2, 30
 AT_ONCE, PAUSE = 5, 0.3
 FAR_BEHIND, PATIENCE = 100, 300.0  # answers that no map knows yet, and seconds until somebody is invited all the same
 
 
 @pytest.fixture
 def study(tmp_path):
-    folder = demo_study(tmp_path / "colours", N_COLOURS, per_person=PER_PERSON, dimensions=3, consent="")
-    return SimpleNamespace(folder=folder, secret=secret_of(folder))
+    folder = demo_study(tmp_path / "colours", N_COLORS, per_person=PER_PERSON, dimensions=3, consent="")
+    return SimpleNamespace(folder=folder, secret=researcher_secret(folder))
 
 
 async def _over_http(port, secret, choose, n_people):
@@ -50,7 +50,7 @@ async def _over_http(port, secret, choose, n_people):
 
     async def map_is_far_behind():
         found = (await live.get("/researcher/api/state")).content
-        return found["n_answers"] - found["engine"]["n_known"] > FAR_BEHIND
+        return found["n_answers"] - found["engine"]["n_answers"] > FAR_BEHIND
 
     turn = asyncio.Lock()
 
@@ -167,7 +167,7 @@ def test_a_study_ends_when_it_is_advised_and_its_map_beats_random_questions(stud
         assert not others.is_alive()
     assert advised
     assert seen[0] == PER_PERSON + 1  # with one for practice
-    table = table_of(study.folder)
+    table = study_table(study.folder).columns
     with pytest.warns(UserWarning, match="chosen"):  # that their error is not that of random questions
         answers = read_answers(table)
     n_answers = len(table["participant"])

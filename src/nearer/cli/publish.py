@@ -109,9 +109,10 @@ def _report(options: argparse.Namespace) -> int:
         from nearer.survey.stimuli import gather_stimuli
 
         folder = options.folder / _MAP
-        stimuli, wrong = gather_stimuli(options.folder)
-        for where, what in wrong:
-            log_note(f"the page goes without {options.folder / where}: {what}")
+        stimuli, problems = gather_stimuli(options.folder)
+        for problem in problems:
+            if problem.severity == "error":
+                log_note(f"the page goes without {options.folder / problem.file}: {problem.message}")
         status = _fit_survey(options.folder, folder)
         if status:
             return status

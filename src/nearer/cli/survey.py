@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import webbrowser
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,12 +110,10 @@ def _check(options: argparse.Namespace) -> int:
     from nearer.survey.checking import check_study
 
     problems = check_study(options.study)
-    wrong = [each for each in problems if each.level == "wrong"]
-    lines = [f"{each.level}: {each.where}: {each.what}" for each in problems]
-    closing = f"{pluralize(len(wrong), 'thing')} to mend" if wrong else "ready: nothing is wrong"
-    figures = [{"level": each.level, "where": each.where, "what": each.what} for each in problems]
-    print_result(options, "\n".join([*lines, closing]), {"problems": figures})
-    return 1 if wrong else 0
+    errors = [each for each in problems if each.severity == "error"]
+    closing = f"{pluralize(len(errors), 'error')} to correct" if errors else "ready: there are no errors"
+    print_result(options, "\n".join([*map(str, problems), closing]), {"problems": [asdict(each) for each in problems]})
+    return 1 if errors else 0
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -135,13 +134,13 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace, folder: Path) -> None:
-    from nearer.survey.server import listen, secret_of, serve
-    from nearer.survey.supervising import log_to_stderr
+    from nearer.survey.server import listen, researcher_secret, serve
+    from nearer.survey.supervisor import log_to_stderr
 
     log_to_stderr()
     serving = _serving(options)
     listening = listen(serving)  # before the secret, which is told once
-    secret = secret_of(folder)
+    secret = researcher_secret(folder)
 
     def begun(study: Study) -> None:
         said = "(printed when the study was first run; `nearer survey secret` makes another)"
@@ -175,28 +174,28 @@ def _serving(options: argparse.Namespace) -> Serving:
 
 
 def _code(options: argparse.Namespace) -> int:
-    from nearer.survey.codes import look_up
+    from nearer.survey.researcher import look_up_codes
     from nearer.survey.study import read_study
 
     study, database = read_study(options.study)
     try:
-        with database.engine.connect().execution_options(reading=True) as connection:
-            found = look_up(connection, study.settings, options.codes)
+        with database.reading() as connection:
+            found = look_up_codes(connection, study.settings, options.codes)
     finally:
         database.close()
-    print_result(options, "\n".join(f"{each.code}: {each.said}" for each in found), [each._asdict() for each in found])
-    return 0 if all(each.right for each in found) else 1
+    print_result(options, "\n".join(f"{each.code}: {each.text}" for each in found), [each.to_dict() for each in found])
+    return 0 if all(each.valid for each in found) else 1
 
 
 def _forget(options: argparse.Namespace) -> int:
-    from nearer.survey.people import forget
+    from nearer.survey.session import forget_participant
     from nearer.survey.store import Database
     from nearer.survey.study import database_url, settings_of
 
     database = Database(database_url(options.study, settings_of(options.study)))
     try:
         with database.engine.begin() as connection:
-            counts = forget(connection, options.person)
+            counts = forget_participant(connection, options.person)
         database.scrub()
     finally:
         database.close()
@@ -209,9 +208,9 @@ def _forget(options: argparse.Namespace) -> int:
 
 
 def _secret(options: argparse.Namespace) -> int:
-    from nearer.survey.server import secret_of
+    from nearer.survey.server import researcher_secret
 
-    secret = secret_of(options.study, anew=True)
+    secret = researcher_secret(options.study, renew=True)
     path = f"researcher?key={secret}"
     text = f"{options.address.rstrip('/')}/{path}" if options.address else f"the link for participants, and {path}"
     print_result(options, text, {"secret": secret})

@@ -1,8 +1,8 @@
-"""What is wrong with a study, before anyone is invited.
+"""Problems of a study, found before anyone is invited.
 
-All checks run, and everything is told at once. Files are looked at as far as that goes without decoding them: the first
-bytes say what a file holds, headers of pictures give their width and height, and a file that ends before its own
-structure does is cut off. SVG is parsed as XML; a document type is refused, as entities in it can grow without bound.
+All checks run, and everything is reported at once. Files are examined without decoding them: the first bytes show what
+a file holds, headers of pictures give their width and height, and a file that ends before its own structure does is
+truncated. SVG is parsed as XML; a document type is refused, as entities in it can grow without bound.
 """
 
 from __future__ import annotations
@@ -13,259 +13,219 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from struct import unpack
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 from xml.parsers import expat
 
-from nearer._common.formatting import intcomma, pluralize, quote, quote_all
-from nearer.survey.settings import DEFAULTS, SETTINGS_FILE, Settings, gather_settings
-from nearer.survey.settings_checks import place_of
+from nearer._common.formatting import pluralize, quote, quote_all
+from nearer.survey.settings import (
+    DEFAULTS,
+    SETTINGS_FILE,
+    Problem,
+    Settings,
+    gather_settings,
+    setting_problem,
+)
 from nearer.survey.stimuli import ENDINGS, OBJECTS_FILE, STIMULI_FOLDER, Stimuli, Stimulus, gather_stimuli
 
 _MEGABYTE = 1_000_000
-_LARGE_IMAGE, _LARGEST_IMAGE, _LARGE_RECORDING = 1.5 * _MEGABYTE, 10 * _MEGABYTE, 20 * _MEGABYTE
-_LONGEST_SIDE = 2500
-_LONGEST_CAPTION = 80
-_MOST_DIFFERENT = 2  # times that the widest picture is wider than the narrowest, at one height
-_SVG = "http://www.w3.org/2000/svg "
-#: What a file holds, where the bytes that tell it stand, and these bytes.
-_SIGNS = (
+_LARGE_IMAGE_BYTES, _MAX_IMAGE_BYTES, _LARGE_RECORDING_BYTES = 1.5 * _MEGABYTE, 10 * _MEGABYTE, 20 * _MEGABYTE
+_MAX_SIDE_PIXELS = 2500
+_MAX_CAPTION_CHARACTERS = 80
+_MAX_ASPECT_RATIO = 2  # of the widest picture to the narrowest, at one height
+_SVG_NAMESPACE = "http://www.w3.org/2000/svg "
+#: Format, offset of its magic bytes in the file, and these bytes.
+_MAGIC = (
     ("png", 0, b"\x89PNG\r\n\x1a\n"), ("jpg", 0, b"\xff\xd8\xff"), ("gif", 0, b"GIF87a"), ("gif", 0, b"GIF89a"),
     ("webp", 8, b"WEBP"), ("wav", 8, b"WAVE"), ("ogg", 0, b"OggS"), ("webm", 0, b"\x1aE\xdf\xa3"), ("mp3", 0, b"ID3"),
     ("avif", 4, b"ftypavi"), ("heic", 4, b"ftyphe"), ("heic", 4, b"ftypmif1"), ("m4a", 4, b"ftypM4A"),
     ("mp4", 4, b"ftyp"), ("pdf", 0, b"%PDF"), ("bmp", 0, b"BM"), ("tiff", 0, b"II*\0"), ("tiff", 0, b"MM\0*"),
 )  # fmt: skip
-_SAME = {"jpeg": "jpg", "m4a": "mp4"}  # endings of one format
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One thing that is wrong with a study, or that deserves a second look.
-
-    Attributes
-    ----------
-    level : {"wrong", "careful"}
-        What is wrong must be put right before anyone takes part.
-    where : str
-        The file, as seen from the study's folder.
-    what : str
-        What it is, and what to do.
-
-    Examples
-    --------
-    >>> print(Problem("careful", "study.toml", "title is empty; write the name of the study"))
-    careful  study.toml: title is empty; write the name of the study
-    """
-
-    level: Literal["wrong", "careful"]
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.level:<8} {self.where}: {self.what}"
+_ALIASES = {"jpeg": "jpg", "m4a": "mp4"}  # endings of one format
 
 
 def check_study(folder: Path) -> list[Problem]:
-    """Return all that is wrong with the study in a folder, worst first.
-
-    Examples
-    --------
-    >>> check_study(Path("no such folder"))[0].what
-    'there is no such folder; `nearer survey new FOLDER` makes one'
-    """
+    """Return all problems of the study in a folder, errors first."""
     if not folder.is_dir():
-        return [Problem("wrong", str(folder), "there is no such folder; `nearer survey new FOLDER` makes one")]
-    settings, wrong_settings = gather_settings(folder / SETTINGS_FILE)
-    stimuli, wrong_stimuli = gather_stimuli(folder)
-    problems = [Problem("wrong", SETTINGS_FILE, said) for said in wrong_settings]
-    problems += [Problem("wrong", where, what) for where, what in wrong_stimuli]
-    problems += _of_settings(settings)
-    problems += _of_rights(folder, settings)
-    problems += _of_counts(settings, len(stimuli))
-    problems += _of_notes(stimuli)
-    problems += _of_captions(stimuli)
-    problems += _of_files(stimuli)
-    problems += _of_duplicates(stimuli)
-    problems += _of_database(folder, settings, stimuli)
-    return sorted(problems, key=lambda problem: problem.level != "wrong")
+        return [Problem("error", str(folder), "there is no such folder; `nearer survey new FOLDER` makes one")]
+    settings, problems = gather_settings(folder / SETTINGS_FILE)
+    stimuli, stimulus_problems = gather_stimuli(folder)
+    problems += stimulus_problems
+    problems += _check_settings(settings)
+    problems += _check_permissions(folder, settings)
+    problems += _check_counts(settings, len(stimuli))
+    problems += _check_captions(stimuli)
+    problems += _check_files(stimuli)
+    problems += _check_duplicates(stimuli)
+    problems += _check_database(folder, settings, stimuli)
+    return sorted(problems, key=lambda problem: problem.severity != "error")
 
 
-def _of_rights(folder: Path, settings: Settings) -> Iterator[Problem]:
-    """Yield what others on this computer may read and should not."""
+def _check_permissions(folder: Path, settings: Settings) -> Iterator[Problem]:
+    """Yield a warning if other users of this computer can read the password of the database."""
     has_password = bool(re.search(r"://[^/@]*:[^/@]+@", settings.database))
     if has_password and os.name == "posix" and (folder / SETTINGS_FILE).stat().st_mode & 0o077:
         what = "it has the password of the database, and other users of this computer can read it"
-        yield Problem("careful", SETTINGS_FILE, f"{what}; chmod 600 {SETTINGS_FILE}")
+        yield Problem("warning", SETTINGS_FILE, f"{what}; chmod 600 {SETTINGS_FILE}")
 
 
-def _of_settings(settings: Settings) -> Iterator[Problem]:
-    def careful(key: str, what: str) -> Problem:
-        return Problem("careful", SETTINGS_FILE, f"{place_of(key)} {what}")
-
+def _check_settings(settings: Settings) -> Iterator[Problem]:
+    """Yield what is likely to be an oversight, though each value is possible."""
     if not settings.consent:
-        yield careful("consent", "is empty; ethics boards usually ask for it, so write what people agree to")
+        what = "is empty; ethics boards usually ask for it, so write what people agree to"
+        yield setting_problem("warning", "consent", what)
     if settings.kind != "triplet" and settings.question == DEFAULTS["question"]:
-        yield careful("question", f"is that of triplets, and kind is {settings.kind!r}; put it into words that fit")
+        what = f"is that of triplets, and kind is {settings.kind!r}; write a question that fits"
+        yield setting_problem("warning", "question", what)
     for key in ("question", "welcome", "thanks"):
         if settings.language != "en" and getattr(settings, key) == DEFAULTS[key]:
-            yield careful(key, f"is in English, and language is {settings.language!r}; translate it")
+            yield setting_problem("warning", key, f"is in English, and language is {settings.language!r}; translate it")
     if settings.method == "active" and settings.test_share == 0:
-        yield careful("test_share", "is 0, so nothing measures how good the map is; write 0.1")
+        yield setting_problem("warning", "test_share", "is 0, so nothing measures how good the map is; write 0.1")
+    too_many = f"is more than per_person, {settings.per_person}; write a smaller number"
     if settings.practice > settings.per_person:
-        yield careful("practice", f"is more than per_person, {settings.per_person}; write a smaller number")
+        yield setting_problem("warning", "practice", too_many)
     if settings.catch == 1:
-        yield careful("catch", "is 1, and people who look miss one now and then; write 0, or at least 2")
+        what = "is 1, and attentive people miss one now and then; write 0, or at least 2"
+        yield setting_problem("warning", "catch", what)
     if settings.catch > settings.per_person:
-        what = f"{place_of('catch')} is more than per_person, {settings.per_person}; write a smaller number"
-        yield Problem("wrong", SETTINGS_FILE, what)
+        yield setting_problem("error", "catch", too_many)
 
 
-def _of_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
+def _check_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     """Yield what does not fit the number of objects."""
     from nearer.design.active.pool import Pool, form_of
 
     form = form_of(settings.kind)
     if n_objects < form.width:
         shown = f"a question of kind {settings.kind!r} shows {form.width}"
-        yield Problem("wrong", STIMULI_FOLDER, f"there are {pluralize(n_objects, 'object')}, and {shown}; add some")
+        yield Problem("error", STIMULI_FOLDER, f"there are {pluralize(n_objects, 'object')}, and {shown}; add some")
         return
     n_questions = Pool(form, n_objects).size
     if settings.per_person > n_questions:
         about = f"there are {pluralize(n_questions, 'question')} about {n_objects} objects"
-        what = f"{place_of('per_person')} is {settings.per_person}, and {about}; write {n_questions} or less"
-        yield Problem("careful", SETTINGS_FILE, f"{what}, or people get some of them twice")
+        what = f"is {settings.per_person}, and {about}; write {n_questions} or less, or people get some of them twice"
+        yield setting_problem("warning", "per_person", what)
     if settings.dimensions >= n_objects:
-        what = f"{place_of('dimensions')} is {settings.dimensions}, which is no less than there are objects; write 2"
-        yield Problem("careful", SETTINGS_FILE, what)
+        what = f"is {settings.dimensions}, which is no less than the number of objects; write 2"
+        yield setting_problem("warning", "dimensions", what)
 
 
-def _of_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
+def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
     """Yield what does not fit what people have been asked so far; nothing is written."""
-    from nearer.survey.store.database import Damaged, Database
-    from nearer.survey.study import DATABASE, asked_about, database_url, missing_objects, other_kind
+    from nearer.survey.store import Database, DatabaseDamaged
+    from nearer.survey.study import DATABASE_FILE, asked_objects, database_url, kind_conflict, missing_objects
 
     try:
         database = Database.to_read(database_url(folder, settings))
-        with closing(database), database.engine.connect().execution_options(reading=True) as connection:
-            kind = other_kind(connection, settings.kind)
+        with closing(database), database.reading() as connection:
+            conflict = kind_conflict(connection, settings.kind)
             missing = missing_objects(connection, stimuli.objects)
-            asked = asked_about(connection)
-    except (ValueError, Damaged) as error:
-        yield Problem("wrong", SETTINGS_FILE if settings.database else DATABASE, str(error))
+            asked = asked_objects(connection)
+    except (ValueError, DatabaseDamaged) as error:
+        yield Problem("error", SETTINGS_FILE if settings.database else DATABASE_FILE, str(error))
         return
-    if kind:
-        yield Problem("wrong", SETTINGS_FILE, kind)
+    if conflict:
+        yield Problem("error", SETTINGS_FILE, conflict)
     if missing:
-        yield Problem("wrong", STIMULI_FOLDER, missing)
+        yield Problem("error", STIMULI_FOLDER, missing)
     unasked = sorted(set(stimuli.objects) - asked)
     if asked and unasked and not missing:
-        what = (
-            f"people will be asked about {quote_all(unasked)}, as nobody has been yet; remove what does not "
-            "belong there"
-        )
-        yield Problem("careful", STIMULI_FOLDER, what)
+        what = f"people will be asked about {quote_all(unasked)}, as nobody has been yet; remove any that do not belong"
+        yield Problem("warning", STIMULI_FOLDER, what)
 
 
-def _of_notes(stimuli: Stimuli) -> Iterator[Problem]:
-    """Yield what was left out; not what systems hide in folders without being asked."""
-    for note in stimuli.notes:
-        where, _, what = note.partition(": ")
-        if not where.startswith(f"{STIMULI_FOLDER}/."):
-            yield Problem("careful", where, what)
-
-
-def _of_captions(stimuli: Stimuli) -> Iterator[Problem]:
-    """Yield objects of the table whose file is missing or whose caption is long, and texts that are there twice."""
-    bare = []
+def _check_captions(stimuli: Stimuli) -> Iterator[Problem]:
+    """Yield objects of the table whose file is missing or whose caption is long, and texts that occur twice."""
+    without_file = []
     files = {path.name.casefold(): path for each in stimuli.by_label.values() if (path := each.file)}
     stems = {path.stem.casefold(): path for path in files.values()}
-    said = defaultdict(list)
+    by_text = defaultdict(list)
     for label, stimulus in stimuli.by_label.items():
         if stimulus.kind == "text":
-            said[stimulus.caption].append(label)
-        elif len(stimulus.caption) > _LONGEST_CAPTION:
+            by_text[stimulus.caption].append(label)
+        elif len(stimulus.caption) > _MAX_CAPTION_CHARACTERS:
             what = f"the caption of {quote(label)} has {len(stimulus.caption)} characters; phones have room for about"
-            yield Problem("careful", OBJECTS_FILE, f"{what} {_LONGEST_CAPTION}, so shorten it")
+            yield Problem("warning", OBJECTS_FILE, f"{what} {_MAX_CAPTION_CHARACTERS}, so shorten it")
         if stimulus.file is not None:
             continue
         found = files.get(label.casefold()) or stems.get(label.casefold())
         if found:
             what = f"{quote(label)} has no file; write {quote(found.stem)}, the name of {found.name} without its ending"
-            yield Problem("wrong", OBJECTS_FILE, what)
+            yield Problem("error", OBJECTS_FILE, what)
         elif Path(label).suffix.lower() in ENDINGS:
-            yield Problem("wrong", OBJECTS_FILE, f"there is no file {quote(label)} in {STIMULI_FOLDER}; put it there")
+            yield Problem("error", OBJECTS_FILE, f"there is no file {quote(label)} in {STIMULI_FOLDER}; put it there")
         else:
-            bare.append(label)
-    if bare and files:
-        what = f"{quote_all(bare)}: shown as text, as there is no file of that name; put one there if you meant one"
-        yield Problem("careful", OBJECTS_FILE, what)
-    for labels in said.values():
+            without_file.append(label)
+    if without_file and files:
+        what = f"{quote_all(without_file)}: shown as text, as there is no such file; add one if you meant a picture"
+        yield Problem("warning", OBJECTS_FILE, what)
+    for labels in by_text.values():
         if len(labels) > 1:
-            yield Problem("careful", OBJECTS_FILE, f"{quote_all(labels)} have the same text; keep one of them")
+            yield Problem("warning", OBJECTS_FILE, f"{quote_all(labels)} have the same text; keep one of them")
 
 
-def _of_files(stimuli: Stimuli) -> Iterator[Problem]:
-    """Yield files that a browser cannot show, or a phone not well, and pictures of very different shapes."""
+def _check_files(stimuli: Stimuli) -> Iterator[Problem]:
+    """Yield files that a browser cannot show, or a phone only slowly, and pictures of very different shapes."""
     shapes: dict[str, float] = {}
     for stimulus in stimuli.by_label.values():
         if stimulus.file is None or stimulus.kind == "text":
             continue
         where = f"{STIMULI_FOLDER}/{stimulus.file.name}"
         try:
-            yield from _of_file(stimulus, stimulus.file, where, shapes)
+            yield from _check_file(stimulus, stimulus.file, where, shapes)
         except OSError as error:
-            yield Problem("wrong", where, f"it cannot be read: {error.strerror}; see who may read it")
+            yield Problem("error", where, f"it cannot be read: {error.strerror}; check its permissions")
     if shapes:
         wide, narrow = max(shapes, key=shapes.__getitem__), min(shapes, key=shapes.__getitem__)
-        if shapes[wide] > _MOST_DIFFERENT * shapes[narrow]:
+        if shapes[wide] > _MAX_ASPECT_RATIO * shapes[narrow]:
             what = f"its shape is very different from that of {narrow.rpartition('/')[2]}, and people judge by shape"
-            yield Problem("careful", wide, f"{what}; cut pictures to one shape")
+            yield Problem("warning", wide, f"{what}; cut pictures to one shape")
 
 
-def _of_file(stimulus: Stimulus, path: Path, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
+def _check_file(stimulus: Stimulus, path: Path, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
     size = path.stat().st_size
     large = f"it has {size / _MEGABYTE:.1f} MB"
     if size == 0:
-        yield Problem("wrong", where, "it is empty; copy it again")
+        yield Problem("error", where, "it is empty; copy it again")
         return
-    if stimulus.kind == "image" and size > _LARGEST_IMAGE:
-        yield Problem("wrong", where, f"{large}, too much for any phone; make it smaller than 1.5 MB")
+    if stimulus.kind == "image" and size > _MAX_IMAGE_BYTES:
+        yield Problem("error", where, f"{large}, too large for any phone; make it smaller than 1.5 MB")
         return
-    if stimulus.kind == "image" and size > _LARGE_IMAGE:
-        yield Problem("careful", where, f"{large}, and phones load it slowly; make it smaller than 1.5 MB")
-    if stimulus.kind != "image" and size > _LARGE_RECORDING:
-        yield Problem("careful", where, f"{large}, and phones load it slowly; make it smaller than 20 MB")
+    if stimulus.kind == "image" and size > _LARGE_IMAGE_BYTES:
+        yield Problem("warning", where, f"{large}, and phones load it slowly; make it smaller than 1.5 MB")
+    if stimulus.kind != "image" and size > _LARGE_RECORDING_BYTES:
+        yield Problem("warning", where, f"{large}, and phones load it slowly; make it smaller than 20 MB")
     if path.suffix.lower() == ".svg":
-        yield from _of_svg(path.read_bytes(), where, shapes)
+        yield from _check_svg(path.read_bytes(), where, shapes)
         return
     with path.open("rb") as file:
         held, named = content_of(file.read(64)), path.suffix.lower()[1:]
-        if _SAME.get(held, held) != _SAME.get(named, named):
-            yield _misnamed(stimulus, path, where, held)
+        if _ALIASES.get(held, held) != _ALIASES.get(named, named):
+            yield _wrong_ending(stimulus, path, where, held)
         if stimulus.kind != "image" or held not in _SIZES:
             return
         try:
             width, height = _SIZES[held](file)
         except ValueError as error:
-            yield Problem("wrong", where, f"{error}; save or copy it again")
+            yield Problem("error", where, f"{error}; save or copy it again")
             return
     shapes[where] = width / height
-    if max(width, height) > _LONGEST_SIDE:
-        what = f"it has {intcomma(width)} x {intcomma(height)} pixels, more than phones show; make it at most"
-        yield Problem("careful", where, f"{what} {intcomma(_LONGEST_SIDE)} wide and high")
+    if max(width, height) > _MAX_SIDE_PIXELS:
+        what = f"it has {width} x {height} pixels, more than phones show; make it at most"
+        yield Problem("warning", where, f"{what} {_MAX_SIDE_PIXELS} wide and high")
 
 
-def _misnamed(stimulus: Stimulus, path: Path, where: str, held: str) -> Problem:
+def _wrong_ending(stimulus: Stimulus, path: Path, where: str, held: str) -> Problem:
     if f".{held}" in ENDINGS and ENDINGS[f".{held}"][0] == stimulus.kind:
-        # Browsers look at the bytes of pictures and sounds as well, and most of them cope.
-        return Problem("careful", where, f"it holds {held}; rename it to {path.stem}.{held}")
+        # Most browsers look at the first bytes of pictures and sounds as well.
+        return Problem("warning", where, f"it holds {held}; rename it to {path.stem}.{held}")
     what = f"it holds {held or 'something else'} and not {path.suffix.lower()[1:]}"
-    return Problem("wrong", where, f"{what}, so browsers cannot show it; save it in the format that its name says")
+    return Problem("error", where, f"{what}, so browsers cannot show it; save it in the format that its name says")
 
 
-def _of_duplicates(stimuli: Stimuli) -> Iterator[Problem]:
+def _check_duplicates(stimuli: Stimuli) -> Iterator[Problem]:
     """Yield files that hold the same, byte for byte."""
     by_size = defaultdict(list)
     for stimulus in stimuli.by_label.values():
@@ -278,23 +238,17 @@ def _of_duplicates(stimuli: Stimuli) -> Iterator[Problem]:
                 with path.open("rb") as file:
                     same[hashlib.file_digest(file, "sha256").digest()].append(path.name)
             except OSError:
-                continue  # told of where files are looked at
+                continue  # reported by _check_files
     for first, *others in same.values():
         if others:
             hold = "holds" if len(others) == 1 else "hold"
-            what = f"{quote_all(others)} {hold} the same; nobody can tell them apart, so keep one"
-            yield Problem("careful", f"{STIMULI_FOLDER}/{first}", what)
+            what = f"{quote_all(others)} {hold} the same; nobody can distinguish them, so keep one"
+            yield Problem("warning", f"{STIMULI_FOLDER}/{first}", what)
 
 
 def content_of(head: bytes) -> str:
-    r"""Return what a file holds by its first 64 bytes, as the ending that it should have; "" if that is not known.
-
-    Examples
-    --------
-    >>> content_of(b"GIF89a"), content_of(b"\xff\xfb\x90\x00"), content_of(b"hello")
-    ('gif', 'mp3', '')
-    """
-    for held, at, sign in _SIGNS:
+    """Return the format of a file by its first 64 bytes, as the ending that it should have; "" if it is unknown."""
+    for held, at, sign in _MAGIC:
         if head.startswith(sign, at) and (at != 8 or head.startswith(b"RIFF")):
             return "avif" if held == "heic" and b"avif" in head[8:] else held
     return "mp3" if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE0 == 0xE0 else ""
@@ -303,7 +257,7 @@ def content_of(head: bytes) -> str:
 def _bytes(file: BinaryIO, count: int) -> bytes:
     found = file.read(count)
     if len(found) < count:
-        raise ValueError("it is cut off")
+        raise ValueError("it is truncated")
     return found
 
 
@@ -332,12 +286,12 @@ def _jpg_size(file: BinaryIO) -> tuple[int, int]:
         mark, kind = _bytes(file, 2)
         if mark != 0xFF:
             raise ValueError("it is damaged")
-        if kind == 0xFF:  # any number of these may stand before a mark
+        if kind == 0xFF:  # any number of these may precede a marker
             file.seek(-1, 1)
             continue
-        if kind == 0xDA:  # the picture itself, in which no end of the file can stand by chance
+        if kind == 0xDA:  # the picture itself, in which the marker of its end cannot occur
             if b"\xff\xd9" not in file.read():
-                raise ValueError("it is cut off")
+                raise ValueError("it is truncated")
             return _checked(*size)
         (length,) = unpack(">H", _bytes(file, 2))
         part = _bytes(file, max(length - 2, 0))
@@ -356,7 +310,7 @@ def _webp_size(file: BinaryIO) -> tuple[int, int]:
     file.seek(4)
     (length,) = unpack("<I", _bytes(file, 4))
     if length + 8 > whole:
-        raise ValueError("it is cut off")
+        raise ValueError("it is truncated")
     file.seek(12)
     kind, rest = _bytes(file, 4), _bytes(file, 18)[4:]
     if kind == b"VP8X":
@@ -373,8 +327,8 @@ def _webp_size(file: BinaryIO) -> tuple[int, int]:
 _SIZES = {"png": _png_size, "jpg": _jpg_size, "gif": _gif_size, "webp": _webp_size}
 
 
-def _of_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
-    """Yield what is wrong with a drawing."""
+def _check_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
+    """Yield the problems of an SVG file."""
     found: set[str] = set()
     root: dict[str, str] = {}
     seen: list[str] = []
@@ -387,9 +341,9 @@ def _of_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Probl
         links = [value.strip().lower() for key, value in attributes.items() if key.rpartition(" ")[2] == "href"]
         handlers = any(key.lower().startswith("on") for key in attributes)
         if local == "script" or handlers or any(link.startswith("javascript:") for link in links):
-            found.add("it has scripts, which will not run; see whether it shows what it should without them")
+            found.add("it has scripts, which will not run; check that it looks right without them")
         if local in ("image", "use", "feimage") and not all(link.startswith(("#", "data:")) for link in links):
-            found.add("it takes parts from other files, which will not be shown; save it with everything in it")
+            found.add("it refers to other files, which will not be shown; save it with everything embedded")
 
     def refuse(*_: object) -> None:
         raise ValueError("it has a DOCTYPE, which is refused; remove the part <!DOCTYPE ...> with a text editor")
@@ -400,20 +354,20 @@ def _of_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Probl
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        yield Problem("wrong", where, f"it is no well-formed XML ({error}); save it again as SVG")
+        yield Problem("error", where, f"it is not well-formed XML ({error}); save it again as SVG")
         return
     except ValueError as error:
-        yield Problem("wrong", where, str(error))
+        yield Problem("error", where, str(error))
         return
-    if seen[0] != f"{_SVG}svg":
-        yield Problem("wrong", where, 'it does not begin with <svg xmlns="http://www.w3.org/2000/svg">; save it again')
+    if seen[0] != f"{_SVG_NAMESPACE}svg":
+        yield Problem("error", where, 'it does not begin with <svg xmlns="http://www.w3.org/2000/svg">; save it again')
         return
-    yield from (Problem("careful", where, what) for what in sorted(found))
+    yield from (Problem("warning", where, what) for what in sorted(found))
     box = re.fullmatch(r"\s*[-+.\de]+[\s,]+[-+.\de]+[\s,]+([.\de]+)[\s,]+([.\de]+)\s*", root.get("viewBox", ""))
     sides = box.groups() if box else [root.get(side, "").removesuffix("px") for side in ("width", "height")]
     try:
         width, height = map(float, sides)
     except ValueError:
-        return  # without a size of its own it fills its place
+        return  # without a size of its own it fills the space it is given
     if width > 0 and height > 0:
         shapes[where] = width / height

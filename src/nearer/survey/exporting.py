@@ -1,10 +1,8 @@
-"""Answers as a table that `nearer fit` reads: what was shown where and what for, what was chosen, by whom, how fast."""
+"""Answers as a table that `nearer fit` reads: what was shown where and why, what was chosen, by whom, how fast."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,23 +12,23 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection, select
 
 from nearer._common.findings import Source
-from nearer._common.tables import escape_formula
+from nearer._common.tables import csv_text
 from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
 from nearer.io.writing import question_columns
-from nearer.survey.asking import NOT_COUNTED, numbers_in, right_places
-from nearer.survey.store.tables import answers, people, questions
-from nearer.survey.study import SEPARATOR, Study, labels_in, read_study
+from nearer.survey.sequencer import correct_options
+from nearer.survey.store import answers, people, questions
+from nearer.survey.study import SEPARATOR, UNCOUNTED_PURPOSES, Study, read_study, split_labels, split_numbers
 
 Columns: TypeAlias = dict[str, list[Any]]
 
-_AT_A_TIME = 2000  # answers: a hundred thousand of them as rows would take a small machine's memory
-_ANSWER = {"triplet": "answer", "odd-one-out": "odd", "most-central": "central"}
+_ROWS_PER_FETCH = 2000  # a hundred thousand answers as rows would take a small machine's memory
+_ANSWER_COLUMNS = {"triplet": "answer", "odd-one-out": "odd", "most-central": "central"}
 
 
-def columns_of(connection: Connection, study: Study) -> Columns:
-    """Return all answers but those for practice, to catch questions, and of people who were left out, by columns.
+def answer_columns(connection: Connection, study: Study) -> Columns:
+    """Return all answers but those to practice and catch questions, and of excluded people, by columns.
 
     They are in the order of asking, whatever clocks did. There are no columns if there are no answers.
     """
@@ -39,39 +37,39 @@ def columns_of(connection: Connection, study: Study) -> Columns:
                answers.c.seconds, answers.c.received)
         .join_from(answers, questions, answers.c.question == questions.c.id)
         .join(people, people.c.id == questions.c.person)
-        .where(questions.c.purpose.not_in(NOT_COUNTED), people.c.left_out.is_(False))
+        .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), people.c.left_out.is_(False))
         .order_by(questions.c.id),
-        execution_options={"yield_per": _AT_A_TIME},
+        execution_options={"yield_per": _ROWS_PER_FETCH},
     )  # fmt: skip
-    columns: Columns = {}
+    kind, columns = study.settings.kind, Columns()
     for row in found:
-        for name, value in _row(row, study).items():
+        labels = tuple(map(intern, split_labels(row.shown)))
+        options = labels[int(study.has_anchor) :]
+        cells = {
+            "participant": intern(row.name),
+            "trial": row.id,
+            **question_columns(labels, kind),
+            _ANSWER_COLUMNS.get(kind, "chosen"): SEPARATOR.join(options[at] for at in split_numbers(row.chosen)),
+            "seconds": row.seconds,
+            "purpose": intern(row.purpose),
+            "received": round(row.received, 3),
+        }
+        for name, value in cells.items():
             columns.setdefault(name, []).append(value)
     return columns
 
 
-def csv_of(columns: Columns) -> str:
-    """Return the table as CSV, in which no cell is a formula to a spreadsheet."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(columns or ["participant"])
-    for row in zip(*columns.values(), strict=True):
-        writer.writerow([escape_formula(value) if isinstance(value, str) else value for value in row])
-    return text.getvalue()
+def columns_as_csv(columns: Columns) -> str:
+    """Return a table as CSV, in which no cell is a formula to a spreadsheet."""
+    return csv_text([columns or ["participant"], *zip(*columns.values(), strict=True)])
 
 
 @dataclass(frozen=True)
 class StudyTable(FileList):
     """The answers in the folder of a study, for commands that take files of answers.
 
-    Attributes
-    ----------
-    columns : dict of str to list
-        As `nearer.io.read_answers` takes them.
-    catches : Catches or None
-        How people did on catch questions.
-    n_components : int or None
-        Dimension of the map, as the study's settings have it.
+    ``columns`` are as `nearer.io.read_answers` takes them, ``catches`` the catch questions of each person, and
+    ``n_components`` the dimension in the study's settings.
     """
 
     columns: Columns = field(default_factory=dict)
@@ -80,7 +78,7 @@ class StudyTable(FileList):
 
     def digest(self) -> str:
         """Return the SHA-256 of the table as CSV: the same answers, the same digest."""
-        return hashlib.sha256(csv_of(self.columns).encode()).hexdigest()
+        return hashlib.sha256(columns_as_csv(self.columns).encode()).hexdigest()
 
     def named(self, answers: Answers) -> Answers:
         """Return answers that were read from the columns, called after the study, with catch questions."""
@@ -95,17 +93,11 @@ class StudyTable(FileList):
 
 
 def study_table(folder: Path) -> StudyTable:
-    """Return the answers in the folder of a study.
-
-    Raises
-    ------
-    ValueError
-        If there are none yet.
-    """
+    """Return the answers in the folder of a study; raise ValueError if there are none yet."""
     study, database = read_study(folder)
     try:
-        with database.engine.connect().execution_options(reading=True) as connection:
-            columns, catches = columns_of(connection, study), catches_of(connection, study)
+        with database.reading() as connection:
+            columns, catches = answer_columns(connection, study), catch_results(connection, study)
     finally:
         database.close()
     if not columns:
@@ -117,21 +109,16 @@ def study_table(folder: Path) -> StudyTable:
     )  # fmt: skip
 
 
-def table_of(folder: Path) -> Columns:
-    """Return the answers in the folder of a study, by columns, as `nearer.io.read_answers` takes them."""
-    return study_table(folder).columns
-
-
 def answers_of(connection: Connection, study: Study) -> Answers:
-    """Return the answers so far as `nearer.io.read_answers` would, with how people did on catch questions."""
+    """Return the answers so far as `nearer.io.read_answers` would, with the results of catch questions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of chosen questions, which are known here
-        answers = read_answers(columns_of(connection, study), separate_labels=True)  # of one list
-    return answers.reported(catches=catches_of(connection, study))
+        answers = read_answers(answer_columns(connection, study), separate_labels=True)  # of one list
+    return answers.reported(catches=catch_results(connection, study))
 
 
-def catches_of(connection: Connection, study: Study) -> Catches | None:
-    """Return how people did on catch questions; None if nobody has answered one.
+def catch_results(connection: Connection, study: Study) -> Catches | None:
+    """Return how many catch questions each person got right; None if nobody has answered one.
 
     They are in no table of answers: to say that an object is more like itself than like another places nothing.
     """
@@ -142,27 +129,11 @@ def catches_of(connection: Connection, study: Study) -> Catches | None:
         .where(questions.c.purpose == CATCH, people.c.left_out.is_(False))
         .order_by(people.c.id)
     )
-    right: dict[str, list[bool]] = {}
+    correct: dict[str, list[bool]] = {}
     for row in found:
-        places = right_places(labels_in(row.shown), study.is_headed)
-        right.setdefault(row.name, []).append(set(places) <= set(numbers_in(row.chosen)))
-    if not right:
+        options = correct_options(split_labels(row.shown), study.has_anchor)
+        correct.setdefault(row.name, []).append(set(options) <= set(split_numbers(row.chosen)))
+    if not correct:
         return None
-    counts = (tuple(map(len, right.values())), tuple(map(sum, right.values())))
-    return Catches("purpose", "expected", tuple(right), *counts)
-
-
-def _row(row: Any, study: Study) -> dict[str, Any]:
-    """Return one answer by the names of columns that are read back."""
-    kind = study.settings.kind
-    labels, chosen = tuple(map(intern, labels_in(row.shown))), numbers_in(row.chosen)
-    options = labels[int(study.is_headed) :]
-    return {
-        "participant": intern(row.name),
-        "trial": row.id,
-        **question_columns(labels, kind),
-        _ANSWER.get(kind, "chosen"): SEPARATOR.join(options[place] for place in chosen),
-        "seconds": row.seconds,
-        "purpose": intern(row.purpose),
-        "received": round(row.received, 3),
-    }
+    counts = (tuple(map(len, correct.values())), tuple(map(sum, correct.values())))
+    return Catches("purpose", "expected", tuple(correct), *counts)

@@ -1,65 +1,126 @@
-"""The researcher's side: a live page, what to do about it, and the answers to download; all behind the secret."""
+"""The researcher's side: a live page, actions, and the answers to download; all behind the secret.
+
+The secret is a long random word of which the database has a hash alone.
+
+People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, by a few
+statements whatever the number of answers, in a thread of its own, apart from the one that writes; results are kept
+for a moment, so that several tabs cost what one does. Whatever takes longer is up to the engine.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import datetime
+import hmac
 import io
-from collections.abc import Awaitable, Callable
-from typing import Any
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
+import numpy as np
+from anyio import to_thread
+from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from nearer.survey import people as persons
-from nearer.survey.app import Refused, Survey, address_of, body_of, remember
-from nearer.survey.codes import look_up
-from nearer.survey.exporting import Columns, columns_of, csv_of
-from nearer.survey.live import DOWNLOAD_SECONDS, Live, read
-from nearer.survey.people import STATUS
-from nearer.survey.security import is_plain, is_secret
-from nearer.survey.store.database import write_fact
-
-RESEARCHER = "researcher"
-_MOST_CODES = 200
+from nearer._common.formatting import format_money, pluralize
+from nearer.survey.exporting import Columns, answer_columns, columns_as_csv
+from nearer.survey.session import hash_token, set_left_out, study_status
+from nearer.survey.settings import Settings
+from nearer.survey.store import (
+    ANALYSIS,
+    ENGINE_STATE,
+    SECRET,
+    STATUS,
+    Database,
+    answers,
+    claim_fact,
+    people,
+    questions,
+    read_fact,
+    with_timeout,
+    write_fact,
+)
+from nearer.survey.study import UNCOUNTED_PURPOSES, Study
+from nearer.survey.web import RequestError, Survey, client_network, is_plain, read_json, set_cookie
 
 Handler = Callable[[Request], Awaitable[Response]]
+Result = TypeVar("Result")
+
+RESEARCHER_COOKIE = "researcher"
+READ_SECONDS, DOWNLOAD_SECONDS = 10.0, 60.0  # that a database is waited for
+_MAX_CODES = 200
+_REFRESH_SECONDS = 1.5
+_MAX_LOAD = 0.1  # share of a thread's time that is spent on states
+_CURVE_POINTS = 120
+_PRESENT_SECONDS, _SPEED_SECONDS = 120.0, 600.0  # since when who answered is present; of the answers per minute
+_MAX_PICTURE_BYTES = 5_000_000  # of all pictures on the map
+_ENGINE_OFF = {"state": "off", "message": "", "n_learned": 0}
+#: Answers that count: the table of answers joined with its questions.
+_IS_COUNTED = questions.c.purpose.not_in(UNCOUNTED_PURPOSES)
 
 
-class Researchers:
-    """The addresses that need the secret.
+def new_secret(connection: Connection) -> str:
+    """Make a secret for the researcher, in place of any before, and return it: it is stored nowhere."""
+    secret = secrets.token_urlsafe(24)
+    write_fact(connection, SECRET, hash_token(secret))
+    return secret
 
-    Parameters
-    ----------
-    survey : Survey
-    link : str
-        For participants.
-    """
+
+def first_secret(connection: Connection) -> str | None:
+    """Make a secret for the researcher and return it; None if there is one, such as of a server that began just now."""
+    secret = secrets.token_urlsafe(24)
+    return secret if claim_fact(connection, SECRET, hash_token(secret)) == hash_token(secret) else None
+
+
+def is_secret(connection: Connection, candidate: str) -> bool:
+    """Return whether this is the researcher's secret, in a time that does not depend on how much of it is right."""
+    stored = read_fact(connection, SECRET)
+    return stored is not None and hmac.compare_digest(stored, hash_token(candidate))
+
+
+async def read(database: Database, work: Callable[[Connection], Result], seconds: float = READ_SECONDS) -> Result:
+    """Let a thread read, which waits for nobody who writes and keeps nobody waiting."""
+
+    def reading() -> Result:
+        with database.reading() as connection:
+            return work(connection)
+
+    return await with_timeout(to_thread.run_sync(reading, abandon_on_cancel=True), seconds)
+
+
+class ResearcherRoutes:
+    """The addresses that need the secret; ``link`` is that for participants."""
 
     def __init__(self, survey: Survey, link: str) -> None:
         self.survey, self.database = survey, survey.writer.database
-        self.cookie = survey.cookie(RESEARCHER)
-        self.live = Live(self.database, survey.study, link)
+        self.cookie = survey.cookie(RESEARCHER_COOKIE)
+        self.live = LivePage(self.database, survey.study, link)
 
     def routes(self) -> list[Route]:
-        """Return all of them."""
+        """Return all routes."""
         return [
             Route("/researcher", self.enter),
             Route("/researcher/api/state", self._guarded(self.state)),
             Route("/researcher/api/status", self._guarded(self.status), methods=["POST"]),
             Route("/researcher/api/people", self._guarded(self.person), methods=["POST"]),
             Route("/researcher/api/codes", self._guarded(self.codes), methods=["POST"]),
-            Route("/researcher/answers.csv", self._guarded(self.as_csv)),
-            Route("/researcher/answers.parquet", self._guarded(self.as_parquet)),
+            Route("/researcher/answers.csv", self._guarded(self.download_csv)),
+            Route("/researcher/answers.parquet", self._guarded(self.download_parquet)),
         ]
 
     async def enter(self, request: Request) -> Response:
         """Let in whoever has the secret, which then leaves the address for a cookie."""
-        said = request.query_params.get("key")
-        if said is None:
+        key = request.query_params.get("key")
+        if key is None:
             return await self._guarded(self.page)(request)
-        await self._check(request, said)
+        await self._check_secret(request, key)
         response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
-        remember(response, self.cookie, said, self.survey.secure)
+        set_cookie(response, self.cookie, key, self.survey.secure)
         return response
 
     async def page(self, _: Request) -> Response:
@@ -68,74 +129,72 @@ class Researchers:
         return HTMLResponse(html, headers={"cache-control": "no-store"})
 
     async def state(self, _: Request) -> Response:
-        """Say what the live page shows."""
-        return _written(await self.live.state())
+        """Send the state of the live page."""
+        return _json_response(await self.live.state())
 
     async def status(self, request: Request) -> Response:
         """Open, pause or close the study."""
-        wanted = (await _fields(request)).get("status")
+        wanted = (await _read_fields(request)).get("status")
         if wanted not in ("open", "paused", "closed"):
             raise ValueError("status must be open, paused or closed")
         await self.survey.run(lambda connection: write_fact(connection, STATUS, str(wanted)))
-        return _written(await self.live.state(anew=True))
+        return _json_response(await self.live.state(refresh=True))
 
     async def person(self, request: Request) -> Response:
-        """Leave a person out, or take them back."""
-        fields = await _fields(request)
+        """Exclude a participant from the map, or include them again."""
+        fields = await _read_fields(request)
         name, left_out = fields.get("id"), fields.get("left_out")
         if not isinstance(name, str) or not is_plain(name) or not isinstance(left_out, bool):
-            raise ValueError("say who, and whether left out")
-        await self.survey.run(lambda connection: persons.leave_out(connection, name, left_out), name)
-        return _written(await self.live.state(anew=True))
+            raise ValueError("id must name a participant, and left_out be true or false")
+        await self.survey.run(lambda connection: set_left_out(connection, name, left_out), name)
+        return _json_response(await self.live.state(refresh=True))
 
     async def codes(self, request: Request) -> Response:
         """Look up completion codes."""
-        said = (await _fields(request)).get("codes")
-        if not isinstance(said, list) or len(said) > _MOST_CODES or not all(isinstance(each, str) for each in said):
-            raise ValueError(f"codes must be a list of at most {_MOST_CODES}")
+        codes = (await _read_fields(request)).get("codes")
+        if not isinstance(codes, list) or len(codes) > _MAX_CODES or not all(isinstance(each, str) for each in codes):
+            raise ValueError(f"codes must be a list of at most {_MAX_CODES}")
         settings = self.survey.study.settings
-        found = await read(self.database, lambda connection: look_up(connection, settings, said))
-        return JSONResponse({"codes": [each._asdict() for each in found]}, headers={"cache-control": "no-store"})
+        found = await read(self.database, lambda connection: look_up_codes(connection, settings, codes))
+        return JSONResponse({"codes": [each.to_dict() for each in found]}, headers={"cache-control": "no-store"})
 
-    async def as_csv(self, _: Request) -> Response:
+    async def download_csv(self, _: Request) -> Response:
         """Send all answers as CSV."""
-        text = await read(
-            self.database, lambda connection: csv_of(columns_of(connection, self.survey.study)), DOWNLOAD_SECONDS
-        )
+        text = await read(self.database, lambda connection: columns_as_csv(self._columns(connection)), DOWNLOAD_SECONDS)
         return _download(text.encode(), "text/csv; charset=utf-8", "answers.csv")
 
-    async def as_parquet(self, _: Request) -> Response:
+    async def download_parquet(self, _: Request) -> Response:
         """Send all answers as Parquet."""
-        content = await read(
-            self.database, lambda connection: _parquet(columns_of(connection, self.survey.study)), DOWNLOAD_SECONDS
-        )
+        content = await read(self.database, lambda connection: _parquet(self._columns(connection)), DOWNLOAD_SECONDS)
         return _download(content, "application/vnd.apache.parquet", "answers.parquet")
+
+    def _columns(self, connection: Connection) -> Columns:
+        return answer_columns(connection, self.survey.study)
 
     def _guarded(self, handler: Handler) -> Handler:
         async def with_secret(request: Request) -> Response:
-            await self._check(request, request.cookies.get(self.cookie, ""))
+            await self._check_secret(request, request.cookies.get(self.cookie, ""))
             return await handler(request)
 
         return with_secret
 
-    async def _check(self, request: Request, said: str) -> None:
-        """Refuse whoever does not know the secret, and say so when somebody guesses."""
-        right = bool(said) and await read(self.database, lambda connection: is_secret(connection, said))
-        if right:
+    async def _check_secret(self, request: Request, candidate: str) -> None:
+        """Refuse whoever does not know the secret, and limit guessing."""
+        if candidate and await read(self.database, lambda connection: is_secret(connection, candidate)):
             return
-        if said and not self.survey.guesses.allows(address_of(request)):
-            raise Refused(429, "too many guesses; wait a minute")
-        raise Refused(403, "this page needs the secret link that `nearer survey run` printed")
+        if candidate and not self.survey.guesses.allows(client_network(request)):
+            raise RequestError(429, "too many guesses; wait a minute")
+        raise RequestError(403, "this page needs the secret link that `nearer survey run` printed")
 
 
-async def _fields(request: Request) -> dict[str, Any]:
-    body = await body_of(request)
+async def _read_fields(request: Request) -> dict[str, Any]:
+    body = await read_json(request)
     if not isinstance(body, dict):
-        raise ValueError("an object of JSON is needed")
+        raise ValueError("the body must be a JSON object")
     return body
 
 
-def _written(content: bytes) -> Response:
+def _json_response(content: bytes) -> Response:
     return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
 
 
@@ -149,7 +208,245 @@ def _parquet(columns: Columns) -> bytes:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise Refused(501, "Parquet needs pyarrow: pip install pyarrow; download CSV") from None
+        raise RequestError(501, "Parquet needs pyarrow: pip install pyarrow; or download CSV") from None
     target = io.BytesIO()
     parquet.write_table(pa.table(columns), target)
     return target.getvalue()
+
+
+@dataclass(frozen=True)
+class CodeStatus:
+    """What is known about a completion code that somebody handed in.
+
+    Attributes
+    ----------
+    code : str
+        As it was handed in.
+    valid : bool
+        Whether it belongs to somebody who has answered everything.
+    person : str or None
+        Whose it is; None if it is nobody's, or everybody's.
+    completed : float or None
+        When, in seconds since 1970.
+    n_answers : int
+    left_out : bool
+        Whether the person is excluded from the map.
+    n_holders : int or None
+        Number of people who have the code, if all get the same.
+    """
+
+    code: str
+    valid: bool = False
+    person: str | None = None
+    completed: float | None = None
+    n_answers: int = 0
+    left_out: bool = False
+    n_holders: int | None = None
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        if self.n_holders is not None:
+            return (
+                "the code that everybody gets, which does not show who hands it in; "
+                f'{pluralize(self.n_holders, "person has", "people have")} it so far. With completion_code = "each" '
+                "everybody gets a different one"
+            )
+        if self.person is None:
+            return "there is no such code"
+        n_answers = pluralize(self.n_answers, "answer")
+        if self.completed is None:
+            return f"of {self.person}, who is not done yet: {n_answers}"
+        when = datetime.datetime.fromtimestamp(self.completed, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return f"of {self.person}, done on {when}: {n_answers}{', excluded from the map' if self.left_out else ''}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, ready for JSON."""
+        return asdict(self) | {"text": self.text}
+
+
+def look_up_codes(connection: Connection, settings: Settings, codes: Sequence[str]) -> list[CodeStatus]:
+    """Return what is known about completion codes, ignoring case and spaces."""
+    return [_look_up_code(connection, settings, code) for code in codes]
+
+
+def _look_up_code(connection: Connection, settings: Settings, code: str) -> CodeStatus:
+    wanted = "".join(code.split()).upper()
+    if wanted == settings.completion_code.upper() and settings.completion_code != "each":
+        n_done = _count_completed(connection)
+        return CodeStatus(code, valid=n_done > 0, n_holders=n_done)
+    row = connection.execute(select(people).where(func.upper(people.c.code) == wanted)).first()
+    if row is None or not wanted:
+        return CodeStatus(code)
+    n_answers = connection.execute(
+        select(func.count())
+        .select_from(answers)
+        .join(questions, answers.c.question == questions.c.id)
+        .where(answers.c.person == row.id, _IS_COUNTED)
+    ).scalar_one()
+    return CodeStatus(code, row.completed is not None, row.name, row.completed, n_answers, row.left_out)
+
+
+def _count_completed(connection: Connection) -> int:
+    return connection.execute(select(func.count()).where(people.c.completed.is_not(None))).scalar_one()
+
+
+class LivePage:
+    """The state of the live page, which is worked out at most every second or two; ``link`` is for participants."""
+
+    def __init__(self, database: Database, study: Study, link: str) -> None:
+        self.database, self.study, self.link = database, study, link
+        self._cached, self._until = b"", 0.0
+        self._lock = asyncio.Lock()
+
+    async def state(self, *, refresh: bool = False) -> bytes:
+        """Return the state as JSON; ``refresh``: something was changed, and must show."""
+        async with self._lock:
+            began = time.monotonic()
+            if refresh or began >= self._until:
+                self._cached = await read(self.database, self._as_json)
+                took = time.monotonic() - began
+                self._until = began + took + max(_REFRESH_SECONDS, took * (1 / _MAX_LOAD - 1))
+            return self._cached
+
+    def _as_json(self, connection: Connection) -> bytes:
+        return json.dumps(live_state(connection, self.study, self.link)).encode()
+
+
+def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any]:
+    """Return what the live page shows."""
+    settings = study.settings
+    analysis = json.loads(read_fact(connection, ANALYSIS) or "{}")
+    engine = _ENGINE_OFF | json.loads(read_fact(connection, ENGINE_STATE) or "{}")
+    now = time.time()
+    rows = _answering_people(connection)
+    n_done = _count_completed(connection)
+    medians = [row.median for row in rows if row.median is not None]
+    n_answers, n_left_out = sum(row.n_answers for row in rows), sum(row.n_answers for row in rows if row.left_out)
+    n_analyzed = analysis.get("n_answers", 0)
+    n_since = max(n_answers - n_left_out - n_analyzed, 0)
+    if engine["state"] == "ready" and n_since:
+        engine["state"] = "behind"
+    located = analysis.get("map")
+    return {
+        "title": settings.title,
+        "status": study_status(connection),
+        "link": link,
+        "one_code": settings.completion_code != "each",
+        "n_answers": n_answers,
+        "n_left_out": n_left_out,
+        "n_people": len(rows),
+        "n_done": n_done,
+        "n_now": sum(_is_present(row, now) for row in rows),
+        "n_objects": len(study.labels),
+        "per_minute": _answers_per_minute(connection, now),
+        "median_seconds": float(np.median(medians)) if medians else None,
+        "over_time": _growth_curve(connection, rows, now),
+        "engine": {**engine, "n_analyzed": n_analyzed, "n_since": n_since, "proposes": settings.method == "active"},
+        "cost": _cost(study, n_done, analysis.get("outlook")),
+        "map": located and located | {"pictures": pictures_of(study, located["objects"])},
+        **{name: analysis.get(name) for name in ("error", "ceiling", "outlook")},
+        "findings": analysis.get("findings", []),
+        "people": _people_rows(rows, analysis.get("people", {}), now),
+    }
+
+
+def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
+    """Return the address of each object's picture; None if not all have one, or they are too large to load at once."""
+    stimuli = [each for label in labels if (each := study.stimuli.by_label.get(label))]
+    files = [each.file for each in stimuli if each.kind == "image" and each.file is not None]
+    if len(files) < len(labels) or sum(file.stat().st_size for file in files if file.is_file()) > _MAX_PICTURE_BYTES:
+        return None
+    return [f"/stimuli/{each.slug}" for each in stimuli]
+
+
+def _answering_people(connection: Connection) -> list[Row[Any]]:
+    """Return everybody who has answered, in the order of arrival: how often, when first and last, and how fast."""
+    by_time = (answers.c.seconds.is_(None), answers.c.seconds)
+    ranked = (
+        select(
+            answers.c.person,
+            answers.c.seconds,
+            answers.c.received,
+            func.row_number().over(partition_by=answers.c.person, order_by=by_time).label("rank"),
+            func.count(answers.c.seconds).over(partition_by=answers.c.person).label("timed"),
+        )
+        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .where(_IS_COUNTED)
+        .subquery()
+    )
+    rank, timed = ranked.c.rank, ranked.c.timed
+    in_the_middle = or_(rank == (timed + 1) // 2, rank == (timed + 2) // 2)
+    each = (
+        select(
+            ranked.c.person,
+            func.count().label("n_answers"),
+            func.min(ranked.c.received).label("first"),
+            func.max(ranked.c.received).label("last"),
+            func.avg(case((in_the_middle, ranked.c.seconds))).label("median"),
+        )
+        .group_by(ranked.c.person)
+        .subquery()
+    )
+    found = select(people.c.name, people.c.left_out, people.c.completed, each).join_from(
+        people, each, people.c.id == each.c.person
+    )
+    return list(connection.execute(found.order_by(people.c.id)))
+
+
+def _growth_curve(connection: Connection, rows: list[Row[Any]], now: float) -> list[list[float]]:
+    """Return the numbers of answers and people at some times, the last of them now.
+
+    Whatever clocks did, time goes forward here, and so do the counts.
+    """
+    if not rows:
+        return []
+    first, last = min(row.first for row in rows), max(row.last for row in rows)
+    width = max((last - first) / _CURVE_POINTS, 1e-3)
+    part = cast((answers.c.received - first) / width, Integer)
+    counts_by_part = connection.execute(
+        select(func.max(answers.c.received), func.count())
+        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .where(_IS_COUNTED)
+        .group_by(part)
+    )
+    counts = sorted((time, count) for time, count in counts_by_part)
+    begun = np.sort([row.first for row in rows])
+    total, curve = 0, []
+    for moment, count in counts:
+        total += count
+        curve.append([round(moment, 1), total, int(np.searchsorted(begun, moment, side="right"))])
+    return [*curve, [round(max(now, last), 1), total, len(rows)]]
+
+
+def _answers_per_minute(connection: Connection, now: float) -> float:
+    """Return the recent number of answers per minute."""
+    recent = answers.c.received.between(now - _SPEED_SECONDS, now)
+    return 60 / _SPEED_SECONDS * connection.execute(select(func.count()).where(recent)).scalar_one()
+
+
+def _cost(study: Study, n_done: int, outlook: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return amounts that were and would be paid; None where nobody is paid."""
+    settings = study.settings
+    if not settings.pay:
+        return None
+    more = None if outlook is None else format_money(outlook["n_answers_more"] * settings.pay / settings.per_person)
+    return {"so_far": format_money(n_done * settings.pay), "more": more, "each": format_money(settings.pay)}
+
+
+def _is_present(row: Row[Any], now: float) -> bool:
+    """Return whether somebody is answering: has done so recently, and is not done."""
+    return row.completed is None and abs(now - row.last) < _PRESENT_SECONDS
+
+
+def _people_rows(found: list[Row[Any]], flags: dict[str, list[str]], now: float) -> list[dict[str, Any]]:
+    """Return people as the page lists them: first those with flags, then all others, the latest first."""
+    rows = [
+        {
+            "id": row.name, "n_answers": row.n_answers, "median_seconds": row.median,
+            "flags": flags.get(row.name, []), "left_out": row.left_out, "done": row.completed is not None,
+            "here": _is_present(row, now),
+        }
+        for row in reversed(found)
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: not row["flags"])

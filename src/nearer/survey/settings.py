@@ -3,27 +3,84 @@
 A setting is named twice: by a key in a table of the file, such as ``per_person`` below ``[questions]``, and by a field
 of `Settings`. Both have the same name, but for ``most`` below ``[people]``, which is ``most_people``.
 
-All that is wrong is found at once. `gather_settings` goes on with the default of a setting that is wrong, so that a
-check of the study can look at everything else; `read_settings` refuses the file.
+All problems are found at once. `gather_settings` goes on with the default of a setting that is wrong, so that a check
+of the study can look at everything else; `read_settings` refuses the file.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from nearer._common.formatting import intcomma, quote
-from nearer.survey.settings_checks import KEYS, TABLE_OF, TABLES, place_of, wrong_values
+from nearer._common.formatting import format_number, intcomma, quote
 
 SETTINGS_FILE = "study.toml"
-_MOST_BYTES = 2**20
-_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
-_BARE = re.compile(r"\s*[\w-]+\s*=\s*[A-Za-z#/]")  # a value that is text without quotes
+MIN_CONTRAST = 3.0  # of buttons against the page (WCAG 2.1, criterion 1.4.11)
+TABLES: dict[str, tuple[str, ...]] = {
+    "": ("title", "question", "kind", "language"),
+    "texts": ("welcome", "consent", "thanks"),
+    "questions": ("per_person", "practice", "catch", "break_every", "dimensions"),
+    "sampling": ("method", "test_share", "repeat_share"),
+    "people": ("most_people", "pay", "completion_url", "completion_code"),
+    "look": ("accent", "background"),
+    "server": ("database",),
+}
+KEYS = {each: each.removesuffix("_people") for table in TABLES.values() for each in table}
+TABLE_OF = {each: table for table, inside in TABLES.items() for each in inside}
+_MAX_FILE_BYTES = 2**20
+_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+_UNQUOTED_TEXT = re.compile(r"\s*[\w-]+\s*=\s*[A-Za-z#/]")
+_RANGES: dict[str, tuple[float, float]] = {
+    "per_person": (1, 10_000), "practice": (0, 100), "catch": (0, 1000), "break_every": (0, 10_000),
+    "dimensions": (1, 20), "test_share": (0, 1), "repeat_share": (0, 0.5), "most_people": (0, 10_000_000),
+    "pay": (0, 1_000_000),
+}  # fmt: skip
+_FRACTIONS = ("test_share", "repeat_share", "pay")
+_MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
+_ONE_LINE = ("title", "question")
+_KINDS = ("triplet", "odd-one-out", "most-central")
+_GRID = re.compile(r"\d+\s*of\s*\d+")
+_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,20}")
+_DATABASE = re.compile(r"(sqlite|postgresql)(\+\w+)?://\S+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a study, or that deserves a second look: where, and what to do.
+
+    Attributes
+    ----------
+    severity : {"error", "warning"}
+        An error must be put right before anyone takes part.
+    file : str
+        As seen from the study's folder.
+    message : str
+    settings : tuple of str
+        The settings that it is about.
+    """
+
+    severity: Literal["error", "warning"]
+    file: str
+    message: str
+    settings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.severity}: {self.file}: {self.message}"
+
+
+def setting_problem(severity: Literal["error", "warning"], key: str, message: str) -> Problem:
+    """Return a problem with the value of a setting; the message goes on from the setting's name."""
+    return Problem(severity, SETTINGS_FILE, f"{setting_name(key)} {message}", (key,))
 
 
 @dataclass(frozen=True)
@@ -37,16 +94,15 @@ class Settings:
     question : str
         The question in words.
     kind : {"triplet", "odd-one-out", "most-central"}, or "k of m"
-        How people are asked, as `nearer.design.active.pool.form_of` has it.
+        The task, as `nearer.design.active.pool.form_of` has it.
     language : str
         Of buttons and messages.
     welcome, consent, thanks : str
         Texts; a blank line begins a paragraph. Without ``consent`` nobody is asked for it.
     per_person, practice, catch : int
-        How many questions each person gets, how many for practice come before, and how many with an obvious answer
-        are put between.
+        Questions of each person, practice questions before them, and catch questions among them.
     break_every : int
-        After how many questions a break is offered, unless fewer than half as many are left; 0 for none.
+        Questions after which a break is offered, unless fewer than half as many are left; 0 for no breaks.
     dimensions : int
         Of the map that chooses the next question.
     method : {"active", "random"}
@@ -54,15 +110,15 @@ class Settings:
     test_share, repeat_share : float
         Share of questions drawn at random, which measure the error; share of those that somebody else gets again.
     most_people : int
-        How many may take part; 0 for no limit.
+        Maximum number of participants; 0 for no limit.
     pay : float
-        What one person gets for taking part, in any currency; 0 where it is not told.
+        What each participant is paid, in any currency; 0 if unknown.
     completion_url : str
         Where people go at the end; "{code}" in it is replaced.
     completion_code : str
         "each" for a code of each person's own, or one for all.
     accent, background : str
-        Colours of buttons and of the page, as #rrggbb.
+        Colors of buttons and of the page, as #rrggbb.
     database : str
         An SQLAlchemy URL; "" for a file in the study's folder. It may hold a password and is not shown.
 
@@ -70,9 +126,9 @@ class Settings:
     --------
     >>> Settings(kind="2of8", per_person=20).kind
     '2 of 8'
-    >>> Settings(per_person=0)
+    >>> Settings(practice=-1)
     Traceback (most recent call last):
-    ValueError: [questions] per_person must be a whole number from 1 to 10,000, got 0
+    ValueError: [questions] practice must be a whole number from 0 to 100, got -1
     """
 
     title: str = ""
@@ -105,11 +161,11 @@ class Settings:
     def __post_init__(self) -> None:
         from nearer.design.active.pool import form_of
 
-        wrong = [said for _, said in wrong_values(vars(self))]
-        if wrong:
-            raise ValueError("\n".join(wrong))
+        problems = list(_check_values(vars(self)))
+        if problems:
+            raise ValueError("\n".join(problem.message for problem in problems))
         object.__setattr__(self, "kind", form_of(self.kind).name)
-        for share in ("test_share", "repeat_share", "pay"):
+        for share in _FRACTIONS:
             object.__setattr__(self, share, float(getattr(self, share)))
 
 
@@ -117,111 +173,236 @@ DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settin
 
 
 def read_settings(path: Path) -> Settings:
-    """Return the settings that a file gives.
-
-    Parameters
-    ----------
-    path : Path
-        The file study.toml, or the folder that it is in.
-
-    Raises
-    ------
-    ValueError
-        With a sentence on each line that names the file, the setting, and what to write.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "study.toml"
-    ...     _ = path.write_text('title = "Birds"', encoding="utf-8")
-    ...     read_settings(path).title
-    'Birds'
-    """
-    settings, wrong = gather_settings(path)
-    if wrong:
-        raise ValueError("\n".join(f"{path}: {said}" for said in wrong))
+    """Return the settings in study.toml, given the file or its folder; raise ValueError with a line for each error."""
+    settings, problems = gather_settings(path)
+    if problems:
+        raise ValueError("\n".join(f"{path}: {problem.message}" for problem in problems))
     return settings
 
 
-def gather_settings(path: Path) -> tuple[Settings, list[str]]:
-    """Return the settings that a file gives, and what is wrong with it; a setting that is wrong has its default."""
+def gather_settings(path: Path) -> tuple[Settings, list[Problem]]:
+    """Return the settings that a file gives, and the problems with it; a setting that is wrong has its default."""
     try:
-        tables = _tables(path / SETTINGS_FILE if path.is_dir() else path)
+        tables = _read_toml(path / SETTINGS_FILE if path.is_dir() else path)
     except ValueError as error:
-        return Settings(), [str(error)]
-    wrong: list[str] = []
-    given: dict[str, Any] = {
-        key: value.strip() if isinstance(value, str) else value for key, value in _placed(tables, wrong)
-    }
-    found = list(wrong_values({**DEFAULTS, **given}))
-    bad = {each for names, _ in found for each in names}
-    kept = {key: value for key, value in given.items() if key not in bad}
-    return Settings(**kept), [*wrong, *(said for _, said in found)]
+        return Settings(), [Problem("error", SETTINGS_FILE, str(error))]
+    given: dict[str, Any] = {}
+    problems: list[Problem] = []
+    for found in _settings_in(tables):
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            key, value = found
+            given[key] = value.strip() if isinstance(value, str) else value
+    wrong = list(_check_values({**DEFAULTS, **given}))
+    rejected = {key for problem in wrong for key in problem.settings}
+    return Settings(**{key: value for key, value in given.items() if key not in rejected}), problems + wrong
 
 
-def _tables(path: Path) -> dict[str, Any]:
-    """Return what the file holds, or say in which line it is no TOML."""
+def setting_name(setting: str) -> str:
+    """Return the name of a setting in the file, such as "[people] most" for most_people."""
+    table = TABLE_OF[setting]
+    return f"[{table}] {KEYS[setting]}" if table else KEYS[setting]
+
+
+@cache
+def translations() -> dict[str, dict[str, str]]:
+    """Return the texts that the pages for participants show around those of the study, by language."""
+    return tomllib.loads((resources.files("nearer.survey") / "translations.toml").read_text(encoding="utf-8"))
+
+
+def contrast(first: str, second: str) -> float:
+    """Return the contrast of two colors, from 1 to 21, as WCAG 2.1 defines it."""
+    light, dark = sorted((_luminance(first), _luminance(second)), reverse=True)
+    return round((light + 0.05) / (dark + 0.05), 9)
+
+
+def _luminance(color: str) -> float:
+    coded = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in coded)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; raise ValueError with the line in which it is not TOML."""
     if not path.is_file():
         raise ValueError("there is no such file; `nearer survey new FOLDER` makes one")
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ValueError(f"it cannot be read: {error.strerror}; see who may read it") from None
-    if len(data) > _MOST_BYTES:
-        raise ValueError(f"it has {intcomma(len(data))} bytes, and settings never have so many; is it another file?")
+        raise ValueError(f"it cannot be read: {error.strerror}; check its permissions") from None
+    if len(data) > _MAX_FILE_BYTES:
+        raise ValueError(f"it has {intcomma(len(data))} bytes, far more than any settings; is it another file?")
     try:
         # Editors on Windows put a mark before the text, which TOML does not know.
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ValueError(f"line {line} is no text in UTF-8; save the file with the encoding UTF-8") from None
+        raise ValueError(f"line {line} is not UTF-8 text; save the file with the encoding UTF-8") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = str(error)
-        at = _LINE.search(said)
+        what = str(error)  # has the line in no other form before Python 3.14
+        at = _TOML_LINE.search(what)
         line = int(at[1]) if at else max(len(text.splitlines()), 1)
         shown = (text.splitlines() or [""])[line - 1 : line] or [""]
-        raise ValueError(f"line {line}: {_LINE.sub('', said)}.{_hint(shown[0])}") from None
+        raise ValueError(f"line {line}: {_TOML_LINE.sub('', what)}.{_quoting_hint(shown[0])}") from None
     except RecursionError:
         raise ValueError("its values are nested too deeply; each setting is a text or a number") from None
 
 
-def _hint(line: str) -> str:
+def _quoting_hint(line: str) -> str:
     if re.search("[\u201c\u201d\u201e\u2018\u2019]", line):
         return ' Write straight quotes, "so", not curly ones'
-    return ' Text stands in double quotes, "so"' if _BARE.match(line) else ""
+    return ' Text must be in double quotes, "so"' if _UNQUOTED_TEXT.match(line) else ""
 
 
-def _placed(tables: Mapping[str, Any], wrong: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield settings with their values; what is no setting is added to what is wrong."""
+def _settings_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any] | Problem]:
+    """Yield settings with their values, and a problem for everything that is not a setting."""
     for key, value in tables.items():
         if key in TABLES and key:
             if isinstance(value, dict):
-                yield from _placed_in(key, value, wrong)
+                yield from _settings_of_table(key, value)
             else:
-                wrong.append(f"{key} is a table: write [{key}] on a line of its own, and its settings below")
+                advice = f"write [{key}] on a line of its own, and its settings below"
+                yield Problem("error", SETTINGS_FILE, f"{key} is a table: {advice}")
         elif isinstance(value, dict):
-            alike = get_close_matches(key, list(TABLES), n=1)
-            meant = f"; did you mean [{alike[0]}]?" if alike else f"; there are {', '.join(filter(None, TABLES))}"
-            wrong.append(f"there is no table {quote(key)}{meant}")
+            hint = _did_you_mean(key, {each: f"[{each}]" for each in TABLES if each})
+            yield Problem("error", SETTINGS_FILE, f"there is no table {quote(key)}{hint}")
         else:
-            yield from _placed_in("", {key: value}, wrong)
+            yield from _settings_of_table("", {key: value})
 
 
-def _placed_in(table: str, values: Mapping[str, Any], wrong: list[str]) -> Iterator[tuple[str, Any]]:
-    here = {KEYS[each]: each for each in TABLES[table]}
-    everywhere = {KEYS[each]: each for each in KEYS}
+def _settings_of_table(table: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any] | Problem]:
+    own = {KEYS[each]: each for each in TABLES[table]}
+    by_key = {key: each for each, key in KEYS.items()}
     where = f"in [{table}]" if table else "above the tables"
     for key, value in values.items():
-        if key in here:
-            yield here[key], value
-        elif key in everywhere:
-            home = TABLE_OF[everywhere[key]]
-            to = f"below [{home}]" if home else "above the first table"
-            wrong.append(f"{key} stands {where}; move it {to}")
+        if key in own:
+            yield own[key], value
+        elif key in by_key:
+            home = TABLE_OF[by_key[key]]
+            target = f"below [{home}]" if home else "above the first table"
+            yield Problem("error", SETTINGS_FILE, f"{key} is {where}; move it {target}")
         else:
-            alike = get_close_matches(key, here, n=1) or get_close_matches(key, everywhere, n=1)
-            meant = f"; did you mean {place_of(everywhere[alike[0]])}?" if alike else f"; there are {', '.join(here)}"
-            wrong.append(f"there is no setting {quote(key)} {where}{meant}")
+            similar = get_close_matches(key, own, n=1) or get_close_matches(key, by_key, n=1)
+            hint = f"; did you mean {setting_name(by_key[similar[0]])}?" if similar else f"; there are {', '.join(own)}"
+            yield Problem("error", SETTINGS_FILE, f"there is no setting {quote(key)} {where}{hint}")
+
+
+def _did_you_mean(given: str, known: Mapping[str, str]) -> str:
+    """Return a hint at the most similar of some names, or else at all of them."""
+    similar = get_close_matches(given.lower()[:60], known, n=1)
+    return f"; did you mean {known[similar[0]]}?" if similar else f"; there are {', '.join(known)}"
+
+
+def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield the problems with the values of all settings."""
+    wrong: set[str] = set()
+    for key, value in values.items():
+        message = _type_error(key, value) or _text_error(key, value) or (_CHECKS[key](value) if key in _CHECKS else "")
+        if message:
+            wrong.add(key)
+            yield setting_problem("error", key, message)
+    shares = ("test_share", "repeat_share")
+    if not wrong & set(shares) and sum(values[each] for each in shares) > 1:
+        message = "[sampling] test_share and repeat_share add up to more than 1; make them smaller"
+        yield Problem("error", SETTINGS_FILE, message, shares)
+    accent, background = values["accent"], values["background"]
+    if not wrong & {"accent", "background"} and (found := contrast(accent, background)) < MIN_CONTRAST:
+        message = (
+            f"[look] accent {accent} can hardly be seen on background {background}: their contrast is {found:.1f} and "
+            f"must be at least {MIN_CONTRAST:g}; make one darker or the other lighter"
+        )
+        yield Problem("error", SETTINGS_FILE, message, ("accent", "background"))
+
+
+def _type_error(key: str, value: Any) -> str:
+    if key not in _RANGES:
+        return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
+    least, most = _RANGES[key]
+    wanted: Any = int | float if key in _FRACTIONS else int
+    fits = isinstance(value, wanted) and not isinstance(value, bool) and least <= value <= most
+    noun = "a number" if key in _FRACTIONS else "a whole number"
+    return "" if fits else f"must be {noun} from {format_number(least)} to {format_number(most)}, got {quote(value)}"
+
+
+def _text_error(key: str, value: Any) -> str:
+    if not isinstance(value, str) or key == "database":
+        return ""
+    if found := _CONTROL.search(value):
+        return f"has an invisible character, {found[0]!a}; remove it"
+    if key in _ONE_LINE and "\n" in value:
+        return "must be a single line"
+    most = _MAX_CHARACTERS.get(key, 2000)
+    return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
+
+
+def _kind_error(kind: str) -> str:
+    from nearer.design.active.pool import form_of
+
+    try:
+        form_of(kind)
+    except ValueError as error:
+        n_chosen, n_shown = map(int, kind.split("of")) if _GRID.fullmatch(kind) else (0, 0)
+        if 0 < n_chosen < n_shown <= 20:
+            return f"is too much to choose from: {error}; write fewer, such as '2 of 8'"
+        known = f"{', '.join(map(repr, _KINDS))}, or such as '2 of 8'"
+        return f"must be {known}, got {quote(kind)}{_meant(kind, _KINDS)}"
+    return ""
+
+
+def _language_error(language: str) -> str:
+    known = translations()
+    return "" if language in known else f"must be one of {', '.join(sorted(known))}, got {quote(language)}"
+
+
+def _method_error(method: str) -> str:
+    known = ("active", "random")
+    return "" if method in known else f"must be 'active' or 'random', got {quote(method)}{_meant(method, known)}"
+
+
+def _meant(given: str, known: tuple[str, ...]) -> str:
+    similar = get_close_matches(given.lower()[:60], known, n=1)
+    return f"; did you mean {similar[0]!r}?" if similar else ""
+
+
+def _url_error(url: str) -> str:
+    if not url:
+        return ""
+    wanted = "must be an address that begins with https:// or http://, or empty"
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+    except ValueError:
+        return f"{wanted}, got {quote(url)}"
+    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\\\"<>]", url):
+        return f"{wanted}, got {quote(url)}"
+    if "{" in host or "}" in host:
+        return "must not have {code} in the name of the server; put it after a /"
+    left = url.replace("{code}", "")
+    return "may have {code}, in lower case, and no other braces" if "{" in left or "}" in left else ""
+
+
+def _code_error(code: str) -> str:
+    if _CODE.fullmatch(code):
+        return ""
+    return f"must be 'each', or a code of up to 20 letters, digits, - and _, got {quote(code)}"
+
+
+def _color_error(color: str) -> str:
+    return "" if _COLOR.fullmatch(color) else f"must be a color such as #1f5fbf, got {quote(color)}"
+
+
+def _database_error(database: str) -> str:
+    # The value is not quoted: it may hold a password, and messages end in logs.
+    if not database or _DATABASE.fullmatch(database):
+        return ""
+    return "must be such as postgresql://user:password@host/name, or empty for a file in this folder"
+
+
+_CHECKS: dict[str, Callable[[str], str]] = {
+    "question": lambda question: "" if question else "must not be empty; write what people are asked",
+    "kind": _kind_error, "language": _language_error, "method": _method_error, "completion_url": _url_error,
+    "completion_code": _code_error, "accent": _color_error, "background": _color_error, "database": _database_error,
+}  # fmt: skip

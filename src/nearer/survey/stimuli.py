@@ -1,4 +1,4 @@
-"""The objects of a study, as its folder has them: a file each, a row of objects.csv each, or both.
+"""The objects of a study: a file each, a row of objects.csv each, or both.
 
 The name of a file without its ending is the label of the object. Labels are kept in Unicode's form NFC: one system
 writes an accent as a letter of its own, another does not, and answers name objects by their labels.
@@ -15,19 +15,18 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from nearer._common.formatting import intcomma, quote
+from nearer.survey.settings import Problem
 
 Kind: TypeAlias = Literal["text", "image", "audio", "video"]
-Wrong: TypeAlias = tuple[str, str]
-"""Where something is wrong, and a sentence that says what and what to do."""
 
 STIMULI_FOLDER, OBJECTS_FILE = "stimuli", "objects.csv"
-LONGEST_LABEL, LONGEST_TEXT = 200, 2000
-#: Endings of files -> what they hold, and how a browser is told.
+MAX_LABEL_CHARACTERS, MAX_TEXT_CHARACTERS = 200, 2000
+#: By the ending of a file: what it holds, and its media type.
 ENDINGS: dict[str, tuple[Kind, str]] = {
     ".txt": ("text", "text/plain"),
     ".png": ("image", "image/png"),
@@ -44,8 +43,8 @@ ENDINGS: dict[str, tuple[Kind, str]] = {
     ".mp4": ("video", "video/mp4"),
     ".webm": ("video", "video/webm"),
 }
-_READ_BY_RESEARCHERS = ("readme", "readme.txt", "readme.md")
-_MOST_BYTES = 2**24
+_README_NAMES = ("readme", "readme.txt", "readme.md")
+_MAX_TABLE_BYTES = 2**24
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -58,16 +57,11 @@ class Stimulus:
     label : str
         The name of the object in answers and maps; people do not see it.
     caption : str
-        What stands below a picture, sound or film, or "" for nothing; of a text, the text itself.
+        What is below a picture, sound or film, or "" for nothing; of a text, the text itself.
     kind : {"text", "image", "audio", "video"}
     file : Path or None
-        Where it is, with no link on the way; None for a text of objects.csv.
+        With links resolved; None for a text of objects.csv.
     media_type : str
-
-    Examples
-    --------
-    >>> Stimulus("cat", "a cat", "text", None, "text/plain").caption
-    'a cat'
     """
 
     label: str
@@ -78,35 +72,16 @@ class Stimulus:
 
     @property
     def slug(self) -> str:
-        """What the object is called in addresses, which people may see: the same in all servers, at all times."""
+        """The object's name in addresses, which people may see: the same in all servers, at all times."""
         return slug_of(self.label)
 
 
 @dataclass(frozen=True, eq=False)
 class Stimuli:
-    """The objects of a study.
-
-    Attributes
-    ----------
-    by_label : dict of str to Stimulus
-    attributes : dict of str to dict of str to str
-        For each object the further columns of objects.csv; empty for one without a row.
-    notes : tuple of str
-        What was left out, and why.
-    objects : tuple of str
-        The labels, sorted.
-
-    Examples
-    --------
-    >>> cat = Stimulus("cat", "cat", "text", None, "text/plain")
-    >>> stimuli = Stimuli({"cat": cat})
-    >>> stimuli.objects, len(stimuli), stimuli["cat"].kind
-    (('cat',), 1, 'text')
-    """
+    """The objects of a study by label, and their further columns of objects.csv; ``objects`` are sorted labels."""
 
     by_label: dict[str, Stimulus]
     attributes: dict[str, dict[str, str]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
     objects: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,128 +95,112 @@ class Stimuli:
 
 
 def read_stimuli(folder: Path) -> Stimuli:
-    r"""Return the objects of the study in a folder.
-
-    Raises
-    ------
-    ValueError
-        With a sentence on each line that names the file and what to do.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = (Path(folder) / "objects.csv").write_text("object,caption,legs\nemu,an emu,2\n", encoding="utf-8")
-    ...     stimuli = read_stimuli(Path(folder))
-    >>> stimuli["emu"].caption, stimuli.attributes["emu"]
-    ('an emu', {'legs': '2'})
-    """
-    stimuli, wrong = gather_stimuli(folder)
-    if wrong:
-        raise ValueError("\n".join(f"{folder / where}: {what}" for where, what in wrong))
+    """Return the objects of the study in a folder; raise ValueError with a line for each error."""
+    stimuli, problems = gather_stimuli(folder)
+    errors = [problem for problem in problems if problem.severity == "error"]
+    if errors:
+        raise ValueError("\n".join(f"{folder / problem.file}: {problem.message}" for problem in errors))
     return stimuli
 
 
-def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Wrong]]:
-    """Return the objects of the study in a folder, and what is wrong; objects with something wrong may be missing."""
-    notes: list[str] = []
-    wrong: list[Wrong] = []
+def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
+    """Return the objects of the study in a folder, and all problems; objects with an error may be missing."""
+    problems: list[Problem] = []
     found: dict[str, Stimulus] = {}
-    for path in _files(folder, notes, wrong):
+    for path in _files(folder):
+        if isinstance(path, Problem):
+            problems.append(path)
+            continue
         where = f"{STIMULI_FOLDER}/{path.name}"
         try:
             stimulus = _stimulus(path)
         except ValueError as error:
-            wrong.append((where, str(error)))
+            problems.append(Problem("error", where, str(error)))
             continue
         if stimulus.label in found:
             other = found[stimulus.label].file
-            wrong.append((where, f"its label is that of {other.name if other else ''}; rename or remove one of them"))
+            message = f"its label is that of {other.name if other else ''}; rename or remove one of them"
+            problems.append(Problem("error", where, message))
         else:
             found[stimulus.label] = stimulus
     attributes: dict[str, dict[str, str]] = {label: {} for label in found}
     try:
-        rows = list(_rows(folder, wrong))
+        rows = list(_rows(folder))
     except ValueError as error:
-        return Stimuli(found, attributes, tuple(notes)), [*wrong, (OBJECTS_FILE, str(error))]
-    for label, caption, further in rows:
+        return Stimuli(found, attributes), [*problems, Problem("error", OBJECTS_FILE, str(error))]
+    for row in rows:
+        if isinstance(row, Problem):
+            problems.append(row)
+            continue
+        label, caption, further = row
         attributes[label] = further
         known = found.get(label)
         if known is None:
             found[label] = Stimulus(label, caption or label, "text", None, "text/plain")
         elif known.kind != "text":
-            found[label] = Stimulus(label, caption, known.kind, known.file, known.media_type)
+            found[label] = replace(known, caption=caption)
         elif caption:
-            notes.append(f"{OBJECTS_FILE}: the caption of {quote(label)} is not shown; it is a text, which has none")
-    return Stimuli(found, attributes, tuple(notes)), wrong
+            message = f"the caption of {quote(label)} is not shown; it is a text, which has none"
+            problems.append(Problem("warning", OBJECTS_FILE, message))
+    return Stimuli(found, attributes), problems
 
 
 def label_of(text: str) -> str:
-    r"""Return a label in the form in which labels are compared, or say why it is none.
-
-    Examples
-    --------
-    >>> label_of(" cafe\u0301 ")
-    'café'
-    """
+    """Return a label in the form in which labels are compared; raise ValueError if it cannot be one."""
     label = unicodedata.normalize("NFC", text).strip()
     if not label:
         raise ValueError("a label is empty; give the object a name")
-    if len(label) > LONGEST_LABEL:
-        raise ValueError(f"the label {quote(label)} has {len(label)} characters; use at most {LONGEST_LABEL}")
+    if len(label) > MAX_LABEL_CHARACTERS:
+        raise ValueError(f"the label {quote(label)} has {len(label)} characters; use at most {MAX_LABEL_CHARACTERS}")
     if _CONTROL.search(label) or "\n" in label or "\r" in label or "\t" in label:
         raise ValueError(f"the label {quote(label)} has a character that cannot be shown; rename the object")
     return label
 
 
 def slug_of(label: str) -> str:
-    """Return what an object is called in addresses.
-
-    Examples
-    --------
-    >>> slug_of("cat")
-    '77af778b51abd4a3'
-    """
+    """Return an object's name in addresses."""
     return hashlib.sha256(label.encode()).hexdigest()[:16]
 
 
-def _files(folder: Path, notes: list[str], wrong: list[Wrong]) -> Iterator[Path]:
-    """Yield the files that may be shown, in order of their names; say what is left out."""
+def _files(folder: Path) -> Iterator[Path | Problem]:
+    """Yield the files that may be shown, in order of their names, and a problem for what is wrong or excluded."""
     within = folder / STIMULI_FOLDER
     if not within.is_dir():
         if not (folder / OBJECTS_FILE).exists():
-            wrong.append((STIMULI_FOLDER, f"there is neither this folder nor {OBJECTS_FILE}; make one of them"))
+            message = f"there is neither this folder nor {OBJECTS_FILE}; make one of them"
+            yield Problem("error", STIMULI_FOLDER, message)
         return
     root = within.resolve()
     if not root.is_relative_to(folder.resolve()):
-        wrong.append((STIMULI_FOLDER, "it is a link that leads out of the study's folder; copy the files into it"))
+        message = "it is a link that leads out of the study's folder; copy the files into it"
+        yield Problem("error", STIMULI_FOLDER, message)
         return
     for path in sorted(within.iterdir()):
-        if path.name.lower() in _READ_BY_RESEARCHERS:
+        # Systems hide files in folders without being asked.
+        if path.name.lower() in _README_NAMES or path.name.startswith("."):
             continue
-        reason = _left_out(path, root)
+        reason = _exclusion(path, root)
         if reason:
-            notes.append(f"{STIMULI_FOLDER}/{path.name.encode(errors='replace').decode()}: {reason}")
+            where = f"{STIMULI_FOLDER}/{path.name.encode(errors='replace').decode()}"
+            yield Problem("warning", where, f"excluded, as {reason}")
         else:
             yield path
 
 
-def _left_out(path: Path, root: Path) -> str:
-    """Say why a file is not shown; "" if it is."""
-    if path.name.startswith("."):
-        return "left out, as it is hidden"
+def _exclusion(path: Path, root: Path) -> str:
+    """Return why a file is not shown; "" if it is."""
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):  # a link to itself is a RuntimeError before Python 3.13
-        return "left out, as it is a link to nothing"
+        return "it is a link to nothing"
     if not target.is_relative_to(root):
-        return "left out, as it is a link out of the folder; copy the file itself"
+        return "it is a link out of the folder; copy the file itself"
     if target.is_dir():
-        return "left out, as it is a folder; put files directly into stimuli"
+        return "it is a folder; put files directly into stimuli"
     if not target.is_file():
-        return "left out, as it is no file"
+        return "it is not a regular file"
     if path.suffix.lower() not in ENDINGS:
-        return f"left out, as its ending is none of {', '.join(each[1:] for each in ENDINGS)}"
+        return f"its ending is none of {', '.join(each[1:] for each in ENDINGS)}"
     return ""
 
 
@@ -249,48 +208,48 @@ def _stimulus(path: Path) -> Stimulus:
     try:
         path.name.encode()
     except UnicodeEncodeError:
-        raise ValueError("its name is no text in UTF-8; rename it") from None
+        raise ValueError("its name is not UTF-8 text; rename it") from None
     kind, media_type = ENDINGS[path.suffix.lower()]
     caption = _text(path) if kind == "text" else ""
     return Stimulus(label_of(path.stem), caption, kind, path.resolve(), media_type)
 
 
 def _text(path: Path) -> str:
-    """Return what a text file says, the spaces around it aside."""
+    """Return the content of a text file, without surrounding white space."""
     # A letter has at most 4 bytes, and a mark of the encoding 3: more cannot be short enough.
-    text = _decoded(path, 4 * LONGEST_TEXT + 1000).replace("\r\n", "\n").strip()
+    text = _read_utf8(path, 4 * MAX_TEXT_CHARACTERS + 1000).replace("\r\n", "\n").strip()
     if not text:
         raise ValueError("it is empty; write the text that people are to read, or remove it")
-    if len(text) > LONGEST_TEXT:
-        raise ValueError(f"it has {intcomma(len(text))} characters; a text has at most {LONGEST_TEXT}")
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise ValueError(f"it has {intcomma(len(text))} characters; a text has at most {intcomma(MAX_TEXT_CHARACTERS)}")
     if _CONTROL.search(text):
-        raise ValueError("it has characters that cannot be shown; is it no text?")
+        raise ValueError("it has characters that cannot be shown; is it a text?")
     return text
 
 
-def _decoded(path: Path, most: int) -> str:
+def _read_utf8(path: Path, max_bytes: int) -> str:
     try:
         with path.open("rb") as file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except OSError as error:
-        raise ValueError(f"it cannot be read: {error.strerror}; see who may read it") from None
-    if len(data) > most:
-        raise ValueError(f"it has more than {intcomma(most)} bytes; make it shorter")
+        raise ValueError(f"it cannot be read: {error.strerror}; check its permissions") from None
+    if len(data) > max_bytes:
+        raise ValueError(f"it has more than {intcomma(max_bytes)} bytes; make it shorter")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise ValueError(f"line {line} is no text in UTF-8; save it as UTF-8 (in Excel: CSV UTF-8)") from None
+        raise ValueError(f"line {line} is not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)") from None
 
 
-def _rows(folder: Path, wrong: list[Wrong]) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield label, caption and attributes of each row of objects.csv, if there is one; say which are wrong."""
+def _rows(folder: Path) -> Iterator[tuple[str, str, dict[str, str]] | Problem]:
+    """Yield label, caption and attributes of each row of objects.csv, if there is one, and a problem for wrong rows."""
     path = folder / OBJECTS_FILE
     if not path.is_symlink() and not path.exists():
         return
     if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
-        raise ValueError("it is no file of this folder; copy it here")
-    text = _decoded(path, _MOST_BYTES)
+        raise ValueError("it is not a regular file in this folder; copy it here")
+    text = _read_utf8(path, _MAX_TABLE_BYTES)
     first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = max(",;\t", key=first.count)  # spreadsheets of half of Europe write semicolons
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -306,29 +265,29 @@ def _rows(folder: Path, wrong: list[Wrong]) -> Iterator[tuple[str, str, dict[str
             try:
                 label, caption, further = _row(cells, header)
                 if label in at_line:
-                    raise ValueError(f"{quote(label)} stands in line {at_line[label]} already; keep one of the two")
+                    raise ValueError(f"{quote(label)} is in line {at_line[label]} already; keep one of the two")
             except ValueError as error:
-                wrong.append((OBJECTS_FILE, f"line {lines.line_num}: {error}"))
+                yield Problem("error", OBJECTS_FILE, f"line {lines.line_num}: {error}")
                 continue
             at_line[label] = lines.line_num
             yield label, caption, further
     except csv.Error as error:
-        raise ValueError(f"line {lines.line_num}: {error}; see whether each quote has its partner") from None
+        raise ValueError(f"line {lines.line_num}: {error}; check that every quote is closed") from None
     if not header:
         raise ValueError("it is empty; write a column object with a label in each row, or remove it")
 
 
 def _header(cells: list[str]) -> list[str]:
-    """Return the names of columns; those that mean something to us in small letters."""
+    """Return the names of columns; those with a meaning here in lower case."""
     names = [cell.lower() if cell.lower() in ("object", "caption") else cell for cell in cells]
     while names and not names[-1]:
         names.pop()
     if "object" not in names:
-        raise ValueError("no column is called object; give the column of labels this name")
+        raise ValueError('there is no column "object"; give the column of labels this name')
     twice = sorted({each for each in names if names.count(each) > 1})
     if twice or "" in names:
-        called = f"two columns are called {quote(twice[0])}" if twice and twice[0] else "a column has no name"
-        raise ValueError(f"{called}; give each a name of its own")
+        what = f"two columns are called {quote(twice[0])}" if twice and twice[0] else "a column has no name"
+        raise ValueError(f"{what}; give each a name of its own")
     return names
 
 
@@ -337,10 +296,8 @@ def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]
         raise ValueError(f"there are {len(cells)} cells and {len(header)} columns; put quotes around text with commas")
     row = {each: cells[at] if at < len(cells) else "" for at, each in enumerate(header)}
     for column, cell in row.items():
-        if len(cell) > LONGEST_TEXT or _CONTROL.search(cell):
-            raise ValueError(
-                f"the cell of {quote(column)} is longer than {LONGEST_TEXT} characters, or has some that cannot be "
-                "shown"
-            )
+        if len(cell) > MAX_TEXT_CHARACTERS or _CONTROL.search(cell):
+            what = f"has over {intcomma(MAX_TEXT_CHARACTERS)} characters, or some that cannot be shown"
+            raise ValueError(f"the cell of {quote(column)} {what}")
     label = label_of(row.pop("object"))
     return label, row.pop("caption", "").replace("\r\n", "\n"), row

@@ -16,33 +16,21 @@ from sqlalchemy import URL, Connection, select
 
 from nearer._common.formatting import quote_all
 from nearer.design.active.pool import Form, Pool, form_of
-from nearer.design.mix import QuestionMix
+from nearer.design.mix import CATCH, PRACTICE, QuestionMix
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
-from nearer.survey.store.database import Database, one_at_a_time, read_fact, write_fact
-from nearer.survey.store.tables import UNSEEN, questions
+from nearer.survey.store import UNSEEN, Database, lock_step, questions, read_fact, write_fact
 
-DATABASE = "answers.sqlite"
-_KIND = "kind"
+DATABASE_FILE = "answers.sqlite"
 SEPARATOR = ";"  # of the objects that an answer names, in tables
-_BETWEEN = "\t"  # labels of a question; no label has one
+UNCOUNTED_PURPOSES = (PRACTICE, CATCH, UNSEEN)
+_KIND = "kind"
+_LABEL_SEPARATOR = "\t"  # in the database; no label has one
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study as its folder describes it.
-
-    Attributes
-    ----------
-    folder : Path
-    settings : Settings
-    stimuli : Stimuli
-    form : Form
-        How people are asked.
-    labels : tuple of str
-        The objects, sorted; where a module speaks of the position of an object, it is that among these.
-    pool : Pool
-    """
+    """A study as its folder describes it; the position of an object is that among the sorted ``labels``."""
 
     folder: Path
     settings: Settings
@@ -55,7 +43,7 @@ class Study:
 
     @cached_property
     def form(self) -> Form:
-        """How people are asked."""
+        """The form of the questions."""
         return form_of(self.settings.kind)
 
     @cached_property
@@ -64,8 +52,8 @@ class Study:
         return Pool(self.form, len(self.labels))
 
     @property
-    def is_headed(self) -> bool:
-        """Whether a question has a head that options are compared with."""
+    def has_anchor(self) -> bool:
+        """Whether a question has an anchor that options are compared with."""
         return self.form.has_anchor
 
     @cached_property
@@ -78,7 +66,7 @@ class Study:
 
     @property
     def n_chosen(self) -> int:
-        """How many options an answer names."""
+        """Number of options that an answer names."""
         return len(self.form.named[0])
 
     def positions(self, shown: Sequence[str]) -> tuple[int, ...]:
@@ -94,17 +82,14 @@ class Study:
 
 
 def is_study(path: Path) -> bool:
-    """Say whether a folder is that of a study."""
+    """Return whether a folder is that of a study."""
     return (path / SETTINGS_FILE).is_file()
 
 
 def open_study(folder: Path) -> tuple[Study, Database]:
     """Return a study that is to be served and its database, made if it is not there.
 
-    Raises
-    ------
-    ValueError
-        If people cannot be asked, or were asked what cannot be shown to them any more. Nothing is written then.
+    Raises ValueError, and writes nothing, if people cannot be asked, or were asked what cannot be shown any more.
     """
     settings = settings_of(folder)
     study = Study(folder, settings, read_stimuli(folder))
@@ -117,16 +102,16 @@ def open_study(folder: Path) -> tuple[Study, Database]:
     separated = next((label for label in study.labels if SEPARATOR in label), None)
     if study.n_chosen > 1 and separated is not None:
         raise ValueError(
-            f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which stands between the objects of an answer to "
-            f"{settings.kind!r}; call it otherwise"
+            f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which separates the objects of an answer to "
+            f"{settings.kind!r}; rename it"
         )
     database = Database(database_url(folder, settings))
     try:
         with database.engine.begin() as connection:
-            one_at_a_time(connection)
-            for wrong in (other_kind(connection, settings.kind), missing_objects(connection, study.labels)):
-                if wrong:
-                    raise ValueError(f"{folder}: {wrong}")
+            lock_step(connection)
+            for error in (kind_conflict(connection, settings.kind), missing_objects(connection, study.labels)):
+                if error:
+                    raise ValueError(f"{folder}: {error}")
             write_fact(connection, _KIND, settings.kind)
     except ValueError:
         database.close()
@@ -135,38 +120,35 @@ def open_study(folder: Path) -> tuple[Study, Database]:
 
 
 def read_study(folder: Path) -> tuple[Study, Database]:
-    """Return a study whose answers are read, and its database, which nothing is written to.
+    """Return a study whose answers are read, and its database, to which nothing is written.
 
-    Raises
-    ------
-    ValueError
-        If its settings are wrong, or not those by which people were asked.
+    Raises ValueError if its settings are wrong, or not those by which people were asked.
     """
     settings = settings_of(folder)
     stimuli, _ = gather_stimuli(folder)
     database = Database.to_read(database_url(folder, settings))
-    with database.engine.connect().execution_options(reading=True) as connection:
-        wrong = other_kind(connection, settings.kind)
-    if wrong:
+    with database.reading() as connection:
+        error = kind_conflict(connection, settings.kind)
+    if error:
         database.close()
-        raise ValueError(f"{folder}: {wrong}")
+        raise ValueError(f"{folder}: {error}")
     return Study(folder, settings, stimuli), database
 
 
 def settings_of(folder: Path) -> Settings:
     """Return the settings of the study in a folder."""
     if not is_study(folder):
-        raise ValueError(f"{folder} is no study: there is no {SETTINGS_FILE} in it; make one with `nearer survey new`")
+        raise ValueError(f"{folder} is not a study: there is no {SETTINGS_FILE} in it; make one: `nearer survey new`")
     return read_settings(folder / SETTINGS_FILE)
 
 
 def database_url(folder: Path, settings: Settings) -> str | URL:
-    """Return where the database of a study is."""
-    return settings.database or URL.create("sqlite", database=str(folder / DATABASE))
+    """Return the address of a study's database."""
+    return settings.database or URL.create("sqlite", database=str(folder / DATABASE_FILE))
 
 
-def other_kind(connection: Connection, kind: str) -> str:
-    """Say that people were asked otherwise than now: their answers would be read as what they are not; "" if not."""
+def kind_conflict(connection: Connection, kind: str) -> str:
+    """Return an error if people were given another task, whose answers would be misread as this one's; "" if not."""
     before = read_fact(connection, _KIND)
     if before in (None, kind) or connection.execute(select(questions.c.id).limit(1)).first() is None:
         return ""
@@ -174,8 +156,8 @@ def other_kind(connection: Connection, kind: str) -> str:
 
 
 def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
-    """Say which objects people have been asked about that are there no more; "" if all are there."""
-    asked = asked_about(connection)
+    """Return an error that names the objects people have been asked about that are gone; "" if all are there."""
+    asked = asked_objects(connection)
     missing, others = sorted(asked - set(labels)), sorted(set(labels) - asked)
     if not missing:
         return ""
@@ -184,17 +166,27 @@ def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
     return what + renamed
 
 
-def asked_about(connection: Connection) -> set[str]:
+def asked_objects(connection: Connection) -> set[str]:
     """Return the labels of all objects that people have been asked about, and have seen."""
     shown = connection.execute(select(questions.c.shown).where(questions.c.purpose != UNSEEN).distinct()).scalars()
-    return {label for text in shown for label in labels_in(text)}
+    return {label for text in shown for label in split_labels(text)}
 
 
-def labels_in(text: str) -> tuple[str, ...]:
-    """Return the labels that `text_of_labels` wrote."""
-    return tuple(text.split(_BETWEEN))
+def split_labels(text: str) -> tuple[str, ...]:
+    """Return the labels that `join_labels` wrote."""
+    return tuple(text.split(_LABEL_SEPARATOR))
 
 
-def text_of_labels(labels: Iterable[str]) -> str:
-    """Return labels as they are kept."""
-    return _BETWEEN.join(labels)
+def join_labels(labels: Iterable[str]) -> str:
+    """Return labels as the database has them."""
+    return _LABEL_SEPARATOR.join(labels)
+
+
+def split_numbers(text: str) -> tuple[int, ...]:
+    """Return the numbers that `join_numbers` wrote."""
+    return tuple(int(each) for each in text.split(","))
+
+
+def join_numbers(numbers: Iterable[int]) -> str:
+    """Return numbers as the database has them."""
+    return ",".join(map(str, numbers))

@@ -20,8 +20,8 @@ from benchmarks.survey.run import SurveyRun, survey_text
 from benchmarks.survey.serving import running
 from nearer.survey.scaffold import demo_study
 from nearer.survey.stimuli import slug_of
-from nearer.survey.store.tables import answers, people, questions
-from nearer.survey.study import open_study, text_of_labels
+from nearer.survey.store import answers, people, questions
+from nearer.survey.study import join_labels, open_study
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def kept(tmp_path):
     with database.engine.begin() as connection:
         connection.execute(people.insert().values(id=1, name="a", session="s", external="", code="c", began=0.0))
         for at in (1, 2, 3):
-            shown = text_of_labels(study.labels[:3])
+            shown = join_labels(study.labels[:3])
             row = {"id": at, "person": 1, "place": at, "shown": shown, "purpose": "test", "asked": 0}
             connection.execute(questions.insert().values(row))
             said = {"question": at, "person": 1, "sent_as": f"id{min(at, 2)}", "chosen": "1", "received": 0.0}

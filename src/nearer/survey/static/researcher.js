@@ -10,15 +10,15 @@ const STATUS = {
   closed: "Closed: nobody can answer.",
 };
 const ENGINE = {
-  off: "No map is made: the engine does not run",
+  off: "The engine is not running, so that no map is made",
   starting: "The engine is starting",
-  waiting: "The map waits for answers",
-  learning: "A new map is being made",
+  waiting: "The map is waiting for answers",
+  learning: "A new map is being fitted",
   ready: "The map is up to date",
-  behind: "The map does not have the latest answers yet",
-  failed: "The map could not be brought up to date; people go on meanwhile",
+  behind: "The map does not include the latest answers yet",
+  failed: "The map could not be updated; people can go on answering",
 };
-const SEVERITIES = { error: "Wrong", warning: "Look at this", note: "Good to know", good: "Good" };
+const SEVERITIES = { error: "Error", warning: "Warning", note: "Note", good: "Good" };
 
 let state = null;
 let drawn = ""; // what the drawings show, and how wide; they are drawn again only when it changes
@@ -93,15 +93,15 @@ function write() {
 
 function writeNumbers() {
   say("n-answers", whole(state.n_answers));
-  say("n-left-out", state.n_left_out ? `${whole(state.n_left_out)} of them left out` : `about ${counted(state.n_objects, "object")}`);
+  say("n-left-out", state.n_left_out ? `${whole(state.n_left_out)} of them excluded` : `about ${counted(state.n_objects, "object")}`);
   say("n-people", whole(state.n_people));
   say("n-done", `${whole(state.n_done)} done`);
   say("n-now", whole(state.n_now));
-  say("per-minute", `${whole(Math.round(10 * state.per_minute) / 10)} answers a minute`);
+  say("per-minute", `${whole(Math.round(10 * state.per_minute) / 10)} answers per minute`);
   say("seconds", seconds(state.median_seconds));
   byId("cost-box").hidden = !state.cost;
   say("cost", state.cost ? state.cost.so_far : "-");
-  say("cost-each", state.cost ? `${state.cost.each} for each who is done` : "");
+  say("cost-each", state.cost ? `${state.cost.each} per person who is done` : "");
 }
 
 function writeQuality() {
@@ -109,12 +109,21 @@ function writeQuality() {
   say("error", error ? percent(error.value) : "-");
   const measured = error ? `${percent(error.low)} to ${percent(error.high)}, from ${counted(error.n, "random question")}` : "not enough answers yet";
   say("error-interval", measured);
-  say("ceiling", ceiling ? (ceiling.vague ? "hardly known" : percent(ceiling.value)) : "-");
-  const within = ceiling ? `${percent(ceiling.low)} to ${percent(ceiling.high)}, from ${counted(ceiling.n, "question")} asked again` : "";
-  say("ceiling-interval", ceiling ? within : "needs 20 questions that several people had");
+  say("ceiling", ceiling ? (ceiling.vague ? "too uncertain" : percent(ceiling.value)) : "-");
+  const within = ceiling ? `${percent(ceiling.low)} to ${percent(ceiling.high)}, from ${counted(ceiling.n, "question")} that were repeated` : "";
+  say("ceiling-interval", ceiling ? within : "needs 20 questions that several people answered");
 }
 
-// What the next answers would bring, and what they would cost; figures of the engine, in words.
+// Why to stop or to go on; errors are shares of 100 here, as everywhere on this page.
+function reasonFor({ recommendation, error_now: now, floor, gain_of_a_fifth: gain, min_gain: least }) {
+  const left = now - floor;
+  const gained = `A fifth more answers would lower the error by ${points(gain)} points`;
+  if (recommendation !== "stop") return `${gained}, which is worth the effort (${points(least)} or more).`;
+  if (left >= least) return `${gained}, less than ${points(least)}; no number of answers would lower it by more than ${points(left)}.`;
+  return `The error is within ${points(left)} points of the noise in people's answers, which no further answers can remove; they would make the ellipses smaller, and little else.`;
+}
+
+// What the next answers would bring, and what they would cost.
 function writeOutlook() {
   const { outlook, cost } = state;
   byId("outlook").hidden = !outlook;
@@ -122,39 +131,38 @@ function writeOutlook() {
   if (!outlook) return;
   const stop = outlook.recommendation === "stop";
   byId("outlook").dataset.advice = stop ? "stop" : "go";
-  say("advice", stop ? "You may stop." : "Go on.");
-  const reason = outlook.reason.replace(/\d\.\d+/g, (share) => `${points(share)} points`); // as all errors here, of 100
-  say("reason", `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`);
+  say("advice", stop ? "You can stop." : "Continue.");
+  say("reason", reasonFor(outlook));
   say("more", whole(outlook.n_answers_more));
   say("more-cost", cost && cost.more ? `about ${cost.more} of pay` : "a fifth more");
   say("then", percent(outlook.error_then));
   const least = outlook.gain_low > 0 ? `${points(outlook.gain_low)} to ` : "at most ";
-  say("then-now", `${percent(outlook.error_now)} expected now; less by ${least}${points(outlook.gain_high)} points`);
+  say("then-now", `${percent(outlook.error_now)} expected now; lower by ${least}${points(outlook.gain_high)} points`);
   say("ellipse", outlook.ellipse_then === null ? "-" : percent(outlook.ellipse_then));
   say("ellipse-now", outlook.ellipse_now === null ? "" : `of a typical distance; ${percent(outlook.ellipse_now)} now`);
   say("outlook-warning", outlook.warning ? `${outlook.warning}.` : "");
 }
 
 function writeEngine() {
-  const { state: name, message, n_known: known, n_since: since, proposes } = state.engine;
+  const { state: name, message, n_analyzed: known, n_since: since, proposes } = state.engine;
   const parts = [ENGINE[name] || name];
   if (message) parts.push(message);
-  if (known) parts.push(`it was made from ${counted(known, "answer")}${since ? `, and ${whole(since)} came since` : ""}`);
-  else if (name === "waiting") parts.push(`it needs ${whole(2 * state.n_objects)}, and there are ${whole(since)}`);
-  say("engine", `${parts.join("; ")}. Questions are ${proposes ? "chosen by what they tell" : "drawn at random"}.`);
+  if (known) parts.push(`it is based on ${counted(known, "answer")}${since ? `, and ${whole(since)} came since` : ""}`);
+  else if (name === "waiting") parts.push(`it needs ${whole(2 * state.n_objects)}, and there are ${whole(since)} so far`);
+  say("engine", `${parts.join("; ")}. Questions are ${proposes ? "chosen by their information" : "drawn at random"}.`);
   const more = state.map ? state.map.n_dimensions : 0;
   byId("map-note").hidden = more < 3;
-  say("map-note", more < 3 ? "" : `The map has ${more} dimensions; these are the two along which objects differ most.`);
+  say("map-note", more < 3 ? "" : `The map has ${more} dimensions; these are the two with the most variance.`);
 }
 
-let told = ""; // what the findings say: they are written again only when it changes
+let written = ""; // the findings on the page, which are written again only when they change
 
 function writeFindings() {
   const now = JSON.stringify(state.findings);
   const found = state.findings.filter((each) => each.severity !== "good");
-  say("no-findings", state.engine.n_known ? (found.length ? "" : "Nothing looks wrong so far.") : "Answers are looked at with the first map.");
-  if (now === told) return;
-  told = now;
+  say("no-findings", state.engine.n_analyzed ? (found.length ? "" : "No problems found so far.") : "Answers are checked with the first map.");
+  if (now === written) return;
+  written = now;
   byId("findings").replaceChildren(...state.findings.map(finding));
 }
 
@@ -202,7 +210,7 @@ function writePeople() {
 function newRow(id) {
   // The roles are written out because a phone shows rows as cards, and with that browsers forget that this is a table.
   const cell = (kind, label) => element("td", { role: "cell", class: kind, "data-label": label });
-  const cells = [cell("number", "Answers"), cell("number", "Median seconds"), cell("", "Odd"), cell("", "State")];
+  const cells = [cell("number", "Answers"), cell("number", "Median seconds"), cell("", "Flags"), cell("", "State")];
   const action = cell("", "");
   action.append(element("button", { type: "button", onclick: () => leaveOut(id) }));
   const name = element("th", { scope: "row", role: "rowheader" }, element("bdi", {}, id));
@@ -216,9 +224,9 @@ function writeRow(row, person) {
   time.textContent = person.median_seconds === null ? "-" : person.median_seconds.toFixed(1);
   flags.classList.toggle("none", !person.flags.length);
   flags.replaceChildren(...person.flags.map((flag) => element("span", { class: "flag" }, flag)));
-  progress.textContent = (person.done ? "done" : person.here ? "answering" : "went away") + (person.left_out ? ", left out" : "");
+  progress.textContent = (person.done ? "done" : person.here ? "answering" : "left") + (person.left_out ? ", excluded" : "");
   const button = action.firstChild;
-  button.textContent = person.left_out ? "Take back" : "Leave out";
+  button.textContent = person.left_out ? "Include" : "Exclude";
   button.setAttribute("aria-label", `${button.textContent} ${person.id}`);
 }
 
@@ -237,7 +245,7 @@ byId("codes").addEventListener("submit", async (event) => {
   const codes = byId("code-text").value.split(/[\n,;]+/).map((code) => code.trim()).filter(Boolean).slice(0, 200);
   const found = codes.length ? await ask("/researcher/api/codes", { codes }) : { codes: [] };
   if (found === null) return;
-  const line = ({ code, right, said }) => element("li", {}, element("span", { class: `severity ${right ? "good" : "error"}` }, right ? "Right" : "Not right"), ` ${code}: ${said}.`);
+  const line = ({ code, valid, text }) => element("li", {}, element("span", { class: `severity ${valid ? "good" : "error"}` }, valid ? "Valid" : "Not valid"), ` ${code}: ${text}.`);
   byId("code-results").replaceChildren(...found.codes.map(line));
 });
 byId("copy").addEventListener("click", async () => {

@@ -1,7 +1,7 @@
-"""Keeping an engine running beside the server, in a process of its own, and what the two tell each other.
+"""Keeping an engine running next to the server, in a process of its own.
 
-The server loads nothing of the engine, which would take it seconds and several times its memory. This module is also
-what that process begins with, so that it ends with the server from its first moment on.
+The server loads nothing of the engine, which would take it seconds and several times its memory. That process begins
+with this module too, so that it ends with the server from its first moment on.
 """
 
 from __future__ import annotations
@@ -21,15 +21,13 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from nearer.survey.store.database import Database, read_fact, reason, write_fact
+from nearer.survey.store import ENGINE_STATE, Database, driver_message, read_fact, write_fact
 
-#: Facts: what the engine does now, and what it has found out for the researcher's page.
-ENGINE, KNOWN = "engine", "known"
 _PR_SET_PDEATHSIG = 1  # of Linux's prctl
-_POLL_SECONDS = 0.5  # between two looks at whether the server is there
-_SHORTEST, _LONGEST = 1.0, 30.0  # seconds until an engine that has ended is started again
+POLL_SECONDS = 0.5  # between two checks of whether the server is there
+_MIN_RESTART_SECONDS, _MAX_RESTART_SECONDS = 1.0, 30.0
 #: One thread, and memory that is given back: the server on the same small machine comes first.
-_MODEST = {
+_ENGINE_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2",
     "MALLOC_TRIM_THRESHOLD_": "1000000",
 }  # fmt: skip
@@ -37,14 +35,7 @@ _LOG = logging.getLogger("nearer.survey")
 
 
 class Supervisor:
-    """Keeps an engine running beside the server.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the study.
-    database : Database
-    """
+    """Keeps the engine of the study in a folder running next to the server."""
 
     def __init__(self, folder: Path, database: Database) -> None:
         self.folder, self.database = folder, database
@@ -64,13 +55,13 @@ class Supervisor:
         self._thread.join(5)
 
     def _watch(self) -> None:
-        wait = _SHORTEST
+        wait = _MIN_RESTART_SECONDS
         while not self._ended.is_set():
-            self._tell_state("starting")
-            command = [sys.executable, "-m", "nearer.survey.supervising", str(self.folder), str(os.getpid())]
+            self._write_state("starting")
+            command = [sys.executable, "-m", "nearer.survey.supervisor", str(self.folder), str(os.getpid())]
             try:
                 self.process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, env=os.environ | _MODEST,
+                    command, stdin=subprocess.DEVNULL, env=os.environ | _ENGINE_ENVIRONMENT,
                     start_new_session=True,  # Ctrl-C is for the server, which then ends the engine
                 )  # fmt: skip
                 status = self.process.wait()
@@ -78,43 +69,43 @@ class Supervisor:
                 status = error.errno or 1
             if self._ended.is_set():
                 return
-            wait = _SHORTEST if self._was_ready() else min(2 * wait, _LONGEST)
+            wait = _MIN_RESTART_SECONDS if self._was_ready() else min(2 * wait, _MAX_RESTART_SECONDS)
             _LOG.warning("the engine ended with status %d; it starts again in %.0f s", status, wait)
-            self._tell_state("failed", f"it ended with status {status}, and starts again")
+            self._write_state("failed", f"it ended with status {status}, and starts again")
             self._ended.wait(wait)
 
     def _was_ready(self) -> bool:
-        """Say whether the engine that has ended had learned from answers: then it may well do so again."""
+        """Return whether the engine that has ended had learned from answers: then it may well do so again."""
         try:
-            with self.database.engine.connect().execution_options(reading=True) as connection:
-                known: dict[str, Any] = json.loads(read_fact(connection, ENGINE) or "{}")
-            return known.get("state") == "ready"
+            with self.database.reading() as connection:
+                last: dict[str, Any] = json.loads(read_fact(connection, ENGINE_STATE) or "{}")
+            return last.get("state") == "ready"
         except Exception:  # a database that cannot be read is no reason to hurry
             return False
 
-    def _tell_state(self, state: str, message: str = "") -> None:
+    def _write_state(self, state: str, message: str = "") -> None:
         try:
             write_state(self.database, state, message)
         except Exception as error:  # the page is worth less than the engine
-            what = reason(error) if isinstance(error, SQLAlchemyError) else error
+            what = driver_message(error) if isinstance(error, SQLAlchemyError) else error
             _LOG.warning("the state of the engine could not be written: %s", what)
 
 
-def write_state(database: Database, state: str, message: str = "", n_told: int = 0) -> None:
-    """Let the researcher's page know what the engine does."""
+def write_state(database: Database, state: str, message: str = "", n_learned: int = 0) -> None:
+    """Write the state of the engine for the researcher's page."""
     with database.engine.begin() as connection:
-        write_fact(connection, ENGINE, json.dumps({"state": state, "message": message, "n_told": n_told}))
+        write_fact(connection, ENGINE_STATE, json.dumps({"state": state, "message": message, "n_learned": n_learned}))
 
 
 def log_to_stderr() -> None:
-    """Let whoever runs a study see, with the time, what went wrong."""
+    """Log what goes wrong, with the time, to whoever runs the study."""
     logging.basicConfig(format="%(asctime)s nearer: %(message)s", datefmt="%Y-%m-%d %H:%M:%S")
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_went_wrong)
+        handler.addFilter(_is_failure)
 
 
-def _went_wrong(record: logging.LogRecord) -> bool:
-    """Say whether a line tells of anything but work that was ended, which libraries log with a traceback."""
+def _is_failure(record: logging.LogRecord) -> bool:
+    """Return whether a record is of anything but work that was ended, which libraries log with a traceback."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, KeyboardInterrupt | SystemExit | asyncio.CancelledError)
 
@@ -122,14 +113,14 @@ def _went_wrong(record: logging.LogRecord) -> bool:
 def end_with(parent: int) -> None:
     """End this process when its parent ends, whatever it is doing: a server that restarts must not gather engines.
 
-    Linux does it by itself. Elsewhere a thread looks, which compiled code may keep waiting until it has finished.
+    Linux does it for us. Elsewhere a thread looks, which compiled code may keep waiting until it has finished.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
     def look() -> None:
         while os.getppid() == parent:
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
         os._exit(0)
 
     threading.Thread(target=look, name="nearer-parent", daemon=True).start()
