@@ -23,7 +23,7 @@ NAMED = Comparisons.from_triplets(
 )
 MODELS = {name: getattr(embedding, name)(2, random_state=0) for name in embedding.__all__}
 MODELS["MLDS"] = MLDS(random_state=0)
-MODELS["BestOf"] = BestOf(2, n_folds=2, random_state=0)
+MODELS["BestOf"] = BestOf(2, n_splits=2, random_state=0)
 MODELS["SPE"] = SPE(2, tol=0.01, random_state=0)
 MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
 MODELS["MVTE of two views"] = MVTE(2, n_views=2, n_init=1, random_state=0)  # finds alpha
@@ -166,6 +166,6 @@ def test_a_loaded_dmoe_refits_with_the_shares_of_its_search(tmp_path):
     model = DMOE(2, random_state=0).fit(ANSWERS)
     again = load_model(save_model(model, tmp_path))
     assert (model.cv_results_["share"] > 0).sum() > 1
-    expected, found = (each.with_chosen_settings().fit(ANSWERS) for each in (model, again))
+    expected, found = (each._with_chosen_settings().fit(ANSWERS) for each in (model, again))
     np.testing.assert_array_equal(found.gram_, expected.gram_)
     np.testing.assert_array_equal(found.embedding_, expected.embedding_)

@@ -28,7 +28,7 @@ from benchmarks.paper.protocol import MIN_SIZE, SYNTHETIC, draw_trial
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.datasets.downloading import data_folders
+from nearer.datasets.public_sets import data_folders
 from nearer.io.formats import read_arrays
 
 N_TEST = 50_000

@@ -136,7 +136,7 @@ def judged(
     answers: Rows, test: Comparisons, n_components: int, seed: np.random.SeedSequence, *, planned: bool
 ) -> dict[str, float]:
     """Return the error of the posterior of answers, and that of its map."""
-    model = PosteriorEmbedding(n_components, max_components=n_components, solver=JUDGE, n_threads=1, random_state=seed)
+    model = PosteriorEmbedding(n_components, max_components=n_components, solver=JUDGE, n_jobs=1, random_state=seed)
     chosen = None if planned else np.ones(len(answers), dtype=bool)
     model.fit(Comparisons.from_triplets(answers, n_objects=test.n_objects, chosen=chosen))
     return {

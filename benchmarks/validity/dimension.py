@@ -43,7 +43,7 @@ def by_posterior(rng: np.random.Generator, *, n_objects: int, n_answers: int, p:
     answers = _answers(rng, n_objects, n_answers, p)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = PosteriorEmbedding(n_threads=1, random_state=int(rng.integers(2**31))).fit(answers).dimension_
+        found = PosteriorEmbedding(n_jobs=1, random_state=int(rng.integers(2**31))).fit(answers).dimension_
     return Outcome(int(found is not None if p is None else found == p))
 
 

@@ -51,7 +51,7 @@ class World(NamedTuple):
     def estimator(self) -> Judgeable:
         """What maps are learned by."""
         if self.posterior:
-            return PosteriorEmbedding(2, n_objects=self.n_objects, random_state=0).for_judging()
+            return PosteriorEmbedding(2, n_objects=self.n_objects, random_state=0)._for_cross_validation()
         return TSTE(2, trace=0.02, n_objects=self.n_objects)
 
     @property

@@ -10,8 +10,17 @@ import pytest
 
 from nearer.checking import check
 from nearer.datasets import load_example
-from nearer.datasets.example import CARELESS, CATCH, COLUMNS, GROUPS, UNDECIDED, later_rows, study_rows
-from nearer.datasets.example_files import example_files, write_example
+from nearer.datasets.example import (
+    CARELESS,
+    CATCH,
+    COLUMNS,
+    GROUPS,
+    UNDECIDED,
+    example_files,
+    later_rows,
+    study_rows,
+    write_example,
+)
 from nearer.embedding import SOE
 from nearer.evaluation import procrustes_error
 from nearer.io import read_answers

@@ -1,14 +1,18 @@
 """Published judgments: what is read from which file, what is downloaded, and what is said where nothing can be."""
 
 import hashlib
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 
 from nearer import datasets
-from nearer.datasets import downloading, public_sets
+from nearer.datasets import fetch_music, public_sets
 
 pooch = pytest.importorskip("pooch")
 # Of the files in ../shared/data, each made from the source that its notes name.
@@ -36,7 +40,7 @@ def nowhere(monkeypatch, tmp_path):
     monkeypatch.delenv("NEARER_DATA", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(downloading, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "downloading.py"))
+    monkeypatch.setattr(public_sets, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "public_sets.py"))
     return tmp_path
 
 
@@ -127,22 +131,11 @@ def test_a_damaged_file_is_told(nowhere):
         datasets.fetch_food(nowhere)
 
 
-@pytest.mark.parametrize(
-    ("name", "place"),
-    [("fetch_materials", "github.com/mlagunas"), ("fetch_imagenet", "osf.io"), ("fetch_things", "osf.io")],
-)
-def test_what_cannot_be_downloaded_says_where_it_is_and_how_to_read_it(name, place):
-    with pytest.raises(
-        FileNotFoundError, match=rf"get them by hand from https://{place}.*read_answers\('answers.csv'\)"
-    ):
-        getattr(datasets, name)()
-
-
 @pytest.mark.parametrize("name", AT_HAND)
 def test_the_real_judgments(name):
     checksum, n_objects, n_rows, n_trials = AT_HAND[name]
     path = next(
-        (folder / f"{name}.npz" for folder in downloading.data_folders() if (folder / f"{name}.npz").is_file()), None
+        (folder / f"{name}.npz" for folder in public_sets.data_folders() if (folder / f"{name}.npz").is_file()), None
     )
     if path is None:
         pytest.skip(f"no {name}.npz in ../shared/data or $NEARER_DATA")
@@ -156,3 +149,134 @@ def test_the_real_judgments(name):
     assert found.comparisons.annotators is not None
     if name == "cars":
         assert sorted(set(found.classes.tolist())) == ["offroad_suv", "ordinary", "outlier", "sports"]
+
+
+def write_mat(folder, **extra):
+    # Artists 2, 3, 5 and 9 of a list of ten; the second row compares an artist with itself.
+    triplets = np.array([[2, 5, 9], [3, 3, 2], [9, 3, 5]], dtype=np.uint16)
+    savemat(folder / "music_triplets.mat", {"triplets": triplets, **extra})
+
+
+def test_indices_of_a_mat_file_become_contiguous(nowhere):
+    write_mat(nowhere)
+    found = fetch_music(nowhere)
+    np.testing.assert_array_equal(found.comparisons.rows, [[0, 2, 3], [3, 1, 2]])
+    assert found.comparisons.n_objects == 4
+    assert found.n_degenerate == 1
+    assert found.names is None
+    assert found.genres is None
+
+
+def test_names_of_a_mat_file_label_the_objects(nowhere):
+    names = np.array([f"artist {i}" for i in range(1, 11)], dtype=object)
+    write_mat(nowhere, names=names[:, None])
+    found = fetch_music(nowhere)
+    assert list(found.names) == ["artist 2", "artist 3", "artist 5", "artist 9"]
+    assert list(found.comparisons.objects) == list(found.names)
+    np.testing.assert_array_equal(found.comparisons.rows, [[0, 2, 3], [3, 1, 2]])
+
+
+def test_nothing_warns_about_rows_that_are_counted(nowhere, recwarn):
+    write_mat(nowhere)
+    fetch_music(nowhere)
+    assert not recwarn.list
+
+
+def test_places_in_order(nowhere, monkeypatch):
+    shared = nowhere / "shared" / "data"
+    shared.mkdir(parents=True)
+    write_mat(shared)
+    assert fetch_music().n_degenerate == 1
+    named = nowhere / "named"
+    named.mkdir()
+    savemat(named / "music_triplets.mat", {"triplets": [[1, 2, 3]]})
+    monkeypatch.setenv("NEARER_DATA", str(named))
+    assert fetch_music().n_degenerate == 0
+    # An empty data_home hides nothing.
+    assert fetch_music(nowhere / "here").n_degenerate == 0
+
+
+def test_npz_is_preferred_for_its_names(nowhere):
+    write_mat(nowhere)
+    np.savez(
+        nowhere / "music.npz",
+        triplets_all=np.array([[0, 1, 2], [1, 1, 0]]),
+        names=np.array(["b", "a", "c"]),
+        labels=np.array([1, 0, 1]),
+        label_names=np.array(["rock", "pop"]),
+    )
+    found = fetch_music(nowhere)
+    # Rows are positions in `names`, which need not be sorted.
+    np.testing.assert_array_equal(found.comparisons.rows, [[0, 1, 2]])
+    assert list(found.comparisons.objects) == ["b", "a", "c"]
+    assert list(found.genres) == ["pop", "rock", "pop"]
+    assert found.n_degenerate == 1
+
+
+def test_download_asks_for_the_pinned_file(nowhere, monkeypatch):
+    asked = {}
+
+    def retrieve(url, known_hash, fname, path, progressbar):
+        asked.update(url=url, known_hash=known_hash, path=path)
+        write_mat(nowhere)
+        return str(nowhere / fname)
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    assert fetch_music().comparisons.n_objects == 4
+    assert "/887f7514c6ed8174f42e910577f69d809a7ffc74/" in asked["url"]
+    assert asked["known_hash"] == f"sha256:{public_sets.MUSIC.sha256}"
+    assert asked["path"] == pooch.os_cache("nearer")
+
+
+def test_offline_says_where_to_put_the_music(nowhere, monkeypatch):
+    def retrieve(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr(pooch, "retrieve", retrieve)
+    with pytest.raises(FileNotFoundError) as caught:
+        fetch_music(nowhere)
+    message = str(caught.value)
+    for part in (
+        str(nowhere),
+        public_sets.MUSIC.name,
+        public_sets.MUSIC.url,
+        public_sets.MUSIC.sha256,
+        "NEARER_DATA",
+        "no route to host",
+    ):
+        assert part in message
+
+
+def test_without_pooch_says_what_to_install(nowhere, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(FileNotFoundError, match=r"pip install pooch"):
+        fetch_music()
+
+
+def test_a_different_mat_file_is_refused(nowhere):
+    savemat(nowhere / "music_triplets.mat", {"labels": [1, 2]})
+    with pytest.raises(ValueError, match="no variable 'triplets'"):
+        fetch_music(nowhere)
+
+
+def test_importing_datasets_loads_no_optional_dependency():
+    optional = ("pooch", "matplotlib", "numba", "requests")
+    code = f"import sys, nearer.datasets; print([name for name in {optional} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_real_music_judgments():
+    folders = [Path(__file__).resolve().parents[2].parent / "shared" / "data"]
+    if "NEARER_DATA" in os.environ:
+        folders.insert(0, Path(os.environ["NEARER_DATA"]))
+    if not any((folder / name).is_file() for folder in folders for name in ("music.npz", public_sets.MUSIC.name)):
+        pytest.skip(f"no {'music.npz'} or {public_sets.MUSIC.name} in ../shared/data or $NEARER_DATA")
+    found = fetch_music()
+    assert found.comparisons.rows.shape == (9090, 3)
+    assert found.comparisons.n_objects == 400
+    assert found.n_degenerate == 17
+    assert len(np.unique(found.comparisons.rows)) == 400
+    if found.names is not None:
+        assert list(found.comparisons.objects) == list(found.names)
+        assert len(set(found.genres.tolist())) == 9

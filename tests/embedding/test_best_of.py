@@ -60,7 +60,7 @@ def test_too_few_answers_to_hold_any_out_take_the_first_method():
         ({"methods": []}, "methods"),
         ({"methods": ["CKL"]}, "methods"),
         ({"methods": 5}, "methods"),
-        ({"n_folds": 1}, "n_folds"),
+        ({"n_splits": 1}, "n_splits"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

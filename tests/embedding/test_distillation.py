@@ -11,7 +11,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding import distillation as answering
-from nearer.embedding.distillation import Answered, _drawn, distilled, questions_like
+from nearer.embedding.distillation import SoftAnswers, _draw_questions, distill, mixed_questions
 from nearer.evaluation import comparison_error
 from nearer.optimize import Outcome
 from nearer.optimize.problems.margins import MarginMap
@@ -22,22 +22,22 @@ TRAIN = sample_triplets(POINTS, 200, random_state=1)
 
 def answered_by(points, rng):
     drawn = list(rng.integers(30, size=(3, 5000)))
-    questions, weights = questions_like(TRAIN.quadruplets, TRAIN.sample_weight, drawn, 30)
+    questions, weights = mixed_questions(TRAIN.quadruplets, TRAIN.sample_weight, drawn, 30)
     near, far = MarginMap.from_quadruplets(questions, 30).distances(points @ points.T)
-    return Answered(questions, expit(20 * (far - near)), weights)
+    return SoftAnswers(questions, expit(20 * (far - near)), weights)
 
 
 def test_questions_are_like_those_asked():
     rng = np.random.default_rng(0)
     asked = np.array([[0, 1, 0, 2], [0, 3, 0, 1], [4, 0, 4, 2]], dtype=np.int32)
     drawn = [rng.choice(objects, 1000) for objects in ([0, 0, 4], [1, 2, 3], [1, 2, 3])]
-    questions, weights = questions_like(asked, np.array([1.0, 2.0, 1.0]), drawn, 6)
+    questions, weights = mixed_questions(asked, np.array([1.0, 2.0, 1.0]), drawn, 6)
     np.testing.assert_array_equal(questions[-3:], asked)
     np.testing.assert_allclose(weights[-3:], [0.25, 0.5, 0.25])
     np.testing.assert_allclose([weights[:-3].sum(), weights.sum()], [1, 2])
     new = questions[:-3]
     assert len(np.unique(new, axis=0)) == len(new)
-    fewer = questions_like(asked, np.array([1.0, 2.0, 1.0]), drawn, 6, share=0.1)[1]
+    fewer = mixed_questions(asked, np.array([1.0, 2.0, 1.0]), drawn, 6, share=0.1)[1]
     np.testing.assert_allclose([fewer[:-3].sum(), fewer[-3:].sum()], [1.8, 0.2])
     Comparisons.from_quadruplets(new)  # which refuses what compares an object with itself
     np.testing.assert_allclose(np.bincount(new[:, 0], weights[:-3])[[0, 4]], [2 / 3, 1 / 3], atol=0.05)
@@ -45,12 +45,12 @@ def test_questions_are_like_those_asked():
 
 def test_the_map_behind_the_answers_is_found():
     answered = answered_by(POINTS, np.random.default_rng(0))
-    found, interrupted = distilled(answered, 30, 2, (30.0,), [])
+    found, interrupted = distill(answered, 30, 2, (30.0,), [])
     assert not interrupted
     assert comparison_error(sample_triplets(POINTS), found) < 0.05
     # A map that is there already is taken if it agrees better, and a worse one is not.
-    assert distilled(answered, 30, 2, (1.0,), [POINTS])[0] is POINTS
-    again, _ = distilled(answered, 30, 2, (30.0,), [POINTS[::-1]])
+    assert distill(answered, 30, 2, (1.0,), [POINTS])[0] is POINTS
+    again, _ = distill(answered, 30, 2, (30.0,), [POINTS[::-1]])
     np.testing.assert_array_equal(again, found)
 
 
@@ -86,7 +86,7 @@ def test_the_way_in_which_comparisons_are_written_does_not_change_the_map():
 
 def test_questions_of_quadruplets_are_about_all_their_objects():
     asked = np.array([[0, 1, 2, 3]])
-    drawn = _drawn(asked, np.ones(1), 4, np.random.default_rng(0))
+    drawn = _draw_questions(asked, np.ones(1), 4, np.random.default_rng(0))
     for objects in drawn:  # the two pairs are groups that nothing connects, and a question needs three of one
         assert set(objects) == {0, 1, 2, 3}
     assert all((objects < 2).tolist() == (drawn[0] < 2).tolist() for objects in drawn)
@@ -145,7 +145,7 @@ def test_an_interrupt_between_two_descents_keeps_the_averaged_matrix(monkeypatch
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nearer.embedding.dmoe.estimator.distilled_gram", interrupted)
+    monkeypatch.setattr("nearer.embedding.dmoe.distill_gram", interrupted)
     model = DMOE(2)
     with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(TRAIN)

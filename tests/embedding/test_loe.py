@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from nearer.data import comparisons_from_graph, graph_from_embedding
 from nearer.data.conversions import Graph
 from nearer.embedding import LOE, SOE
-from nearer.embedding.loe import steps_map
+from nearer.embedding.graphs import isomap_start
 from nearer.evaluation import procrustes_error
 from nearer.model import DistanceHinge
 from nearer.optimize import Factored
@@ -120,7 +120,7 @@ def test_soe_takes_the_same_graph():
 
 
 def test_large_graphs_keep_a_sample_of_their_triplets(monkeypatch):
-    monkeypatch.setattr("nearer.embedding.graph_input.MOST_TRIPLETS", 500)
+    monkeypatch.setattr("nearer.embedding.graphs.MAX_TRIPLETS", 500)
     graph = graph_from_embedding(np.random.default_rng(0).random((40, 2)), 6)
     model = LOE().fit(graph)
     assert len(model.comparisons_) == 500
@@ -131,7 +131,7 @@ def test_parts_that_no_edge_connects_lie_apart():
     part = np.roll(np.eye(10, dtype=int), 1, axis=1)
     part = part + part.T
     adjacency = np.block([[part, np.zeros_like(part)], [np.zeros_like(part), part]])
-    assert np.isfinite(steps_map(Graph.from_adjacency(adjacency), 2)).all()
+    assert np.isfinite(isomap_start(Graph.from_adjacency(adjacency), 2)).all()
     model = LOE().fit_graph(adjacency)
     assert model.score(model.comparisons_) > 0.99
 

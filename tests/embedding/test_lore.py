@@ -137,7 +137,7 @@ def test_further_fits_have_maps_of_the_same_shape():
     model = LORE().fit(NOISY)
     fewer = sample_triplets(POINTS, 60, random_state=5)
     assert LORE().fit(fewer).embedding_.shape != (20, 2)
-    for again in (model.with_chosen_settings(), model.quick_stand_in()):
+    for again in (model._with_chosen_settings(), model._fast_surrogate()):
         assert again.fit(fewer).embedding_.shape == (20, 2)
 
 

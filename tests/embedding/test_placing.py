@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, DMOE, GNMDS, SOE, STE, TSTE
-from nearer.embedding.placing import place_points
+from nearer.embedding.fitting import place_points
 from nearer.evaluation import comparison_error
 from nearer.model import DistanceHinge, Hinge, Logistic, StudentT
 from nearer.optimize import Factored, solve

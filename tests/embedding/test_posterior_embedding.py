@@ -20,7 +20,7 @@ from nearer import Comparisons, ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
-from nearer.embedding.distillation import distilled_posterior
+from nearer.embedding.distillation import distill_posterior
 from nearer.embedding.storage import load_model, save_model
 from nearer.evaluation import comparison_error
 from nearer.geometry import align
@@ -508,15 +508,15 @@ def test_an_interrupt_of_the_default_leaves_what_was_drawn(monkeypatch):
 
 def test_auto_is_microcanonical_at_all_sizes_and_the_others_have_names(monkeypatch):
     small, _ = model_of(sample_triplets(POINTS, 100, random_state=0), 2)
-    assert PosteriorEmbedding()._method(small) == Microcanonical()
+    assert PosteriorEmbedding()._sampler(small) == Microcanonical()
     monkeypatch.setattr(microcanonical, "_MUCH_WORK", 199)
-    much = PosteriorEmbedding()._method(small)
+    much = PosteriorEmbedding()._sampler(small)
     monkeypatch.setattr(microcanonical, "_VERY_MUCH_WORK", 199)
-    very_much = PosteriorEmbedding()._method(small)
+    very_much = PosteriorEmbedding()._sampler(small)
     assert Microcanonical().n_steps > much.n_steps > very_much.n_steps  # where each step takes long, fewer of them
-    assert PosteriorEmbedding(solver="nuts")._method(small) == NUTS()
-    assert PosteriorEmbedding(solver="variational")._method(small) == Variational()
-    assert PosteriorEmbedding(solver=SHORT)._method(small) is SHORT
+    assert PosteriorEmbedding(solver="nuts")._sampler(small) == NUTS()
+    assert PosteriorEmbedding(solver="variational")._sampler(small) == Variational()
+    assert PosteriorEmbedding(solver=SHORT)._sampler(small) is SHORT
 
 
 @QUIET
@@ -541,7 +541,7 @@ def test_trials_weigh_less_than_independent_answers():
         ({"prior": Prior(centers=(0.0,))}, "a center and a scale for each"),
         ({"prior": Prior(scales=(0.5, 0.5, 1.0, 1.0, 1.5, 0.0, 0.06, 0.5, 0.7))}, "positive scales"),
         ({"prior": Prior(centers=(0.0,) * 8 + (np.nan,))}, "finite"),
-        ({"n_threads": 0}, "n_threads"),
+        ({"n_jobs": 0}, "n_jobs"),
         ({"budget": 0}, "budget"),
         ({"budget": -1.0}, "budget"),
     ],
@@ -590,8 +590,8 @@ def test_pickles_and_clones(short):
 def test_seeds_and_threads(solver):
     rows = sample_triplets(POINTS, 100, random_state=0)
     one, threads, other = (
-        PosteriorEmbedding(2, solver=solver, random_state=seed, n_threads=n_threads).fit(rows)
-        for seed, n_threads in ((0, 1), (0, 2), (1, 1))
+        PosteriorEmbedding(2, solver=solver, random_state=seed, n_jobs=n_jobs).fit(rows)
+        for seed, n_jobs in ((0, 1), (0, 2), (1, 1))
     )
     np.testing.assert_array_equal(one.draws_.points, threads.draws_.points)
     np.testing.assert_array_equal(one.embedding_, threads.embedding_)
@@ -604,7 +604,7 @@ def test_data_and_draws_of_one_seed_are_different_streams():
     rows = sample_triplets(points, 3, random_state=0)
     model = PosteriorEmbedding(2, solver=SHORT, random_state=0).fit(rows)
     seen = np.unique(rows.rows)
-    starts = model._unknowns[0][: 2 * N].reshape(N, 2)
+    starts = model._posterior.unknowns[0][: 2 * N].reshape(N, 2)
     assert abs(np.corrcoef(np.delete(starts, seen, 0).ravel(), np.delete(points, seen, 0).ravel())[0, 1]) < 0.5
 
 
@@ -651,7 +651,7 @@ def test_one_map_answers_as_draws_of_one_map_do():
     turned = np.stack([centred, centred[:, ::-1], -centred]) / centred.std()
     draws = Draws(turned, np.full(3, 20.0), np.full(3, 0.5), np.zeros(3))
     rng = np.random.default_rng(0)
-    found, interrupted = distilled_posterior(rows.quadruplets, rows.sample_weight, np.zeros(N), draws, 2, rng, 1)
+    found, interrupted = distill_posterior(rows.quadruplets, rows.sample_weight, np.zeros(N), draws, 2, rng, 1)
     assert not interrupted
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
     everything = sample_triplets(POINTS).rows
@@ -677,11 +677,11 @@ def test_a_map_that_is_truly_ambiguous_is_told_and_not_taken_for_chains_that_dis
             # Through a third dimension the two would be one.
             model = PosteriorEmbedding(2, max_components=2, random_state=seed).fit(across_a_line(seed))
         apart = np.linalg.norm(model.draws_.points[:, 9] - model.draws_.points[:, 10], axis=1)
-        found.append(model.two_places_)
+        found.append(model.bimodal_objects_)
         told = [str(warning.message) for warning in caught if "two maps explain" in str(warning.message)]
-        assert len(told) == bool(model.two_places_)
-        if model.two_places_:
-            assert set(model.two_places_) <= {9, 10}
+        assert len(told) == bool(model.bimodal_objects_)
+        if model.bimodal_objects_:
+            assert set(model.bimodal_objects_) <= {9, 10}
             assert model.converged_
             assert np.percentile(apart, 90) > 1.8 * np.percentile(apart, 10)
             assert "may lie in either of two places; answers that compare them" in told[0]
@@ -689,4 +689,4 @@ def test_a_map_that_is_truly_ambiguous_is_told_and_not_taken_for_chains_that_dis
 
 
 def test_where_answers_decide_no_object_has_two_places(default):
-    assert default.two_places_ == []
+    assert default.bimodal_objects_ == []

@@ -5,7 +5,7 @@ from scipy.special import expit
 from nearer import Comparisons, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.embedding.predictor import Calibration, spread_of, spread_of_points
+from nearer.embedding.predictor import Calibration, mean_squared_distance, mean_squared_distance_of_points
 
 
 @pytest.mark.parametrize(("slope", "lapse"), [(3.0, 0.05), (0.5, 0.02), (8.0, 0.3)])
@@ -13,30 +13,30 @@ def test_slope_and_lapse_of_simulated_answers_are_found(slope, lapse):
     rng = np.random.default_rng(0)
     margins = rng.normal(size=40_000)
     holds = rng.random(40_000) < lapse / 2 + (1 - lapse) * expit(slope * margins)
-    found = Calibration.of(np.where(holds, margins, -margins), np.ones(40_000))
+    found = Calibration.from_margins(np.where(holds, margins, -margins), np.ones(40_000))
     assert found.slope == pytest.approx(slope, rel=0.15)
     assert found.lapse == pytest.approx(lapse, abs=0.03)
 
 
 def test_a_weight_of_two_is_a_repeated_row():
     margins = np.random.default_rng(1).normal(0.3, size=200)
-    twice = Calibration.of(np.concatenate([margins, margins[:50]]), np.ones(250))
-    weighted = Calibration.of(margins, np.where(np.arange(200) < 50, 2.0, 1.0))
+    twice = Calibration.from_margins(np.concatenate([margins, margins[:50]]), np.ones(250))
+    weighted = Calibration.from_margins(margins, np.where(np.arange(200) < 50, 2.0, 1.0))
     np.testing.assert_allclose(twice, weighted, rtol=1e-3)
 
 
 def test_margins_that_say_nothing_give_even_odds():
     margins = np.random.default_rng(2).normal(size=5000)  # right half of the time, however large
-    chances = Calibration.of(margins, np.ones(5000)).probability(margins)
+    chances = Calibration.from_margins(margins, np.ones(5000)).probability(margins)
     assert np.abs(chances - 0.5).max() < 0.1
-    assert Calibration.of(np.zeros(10), np.ones(10)).probability(np.zeros(1)) == 0.5
+    assert Calibration.from_margins(np.zeros(10), np.ones(10)).probability(np.zeros(1)) == 0.5
 
 
 def test_spread_is_the_mean_squared_distance():
     points = np.random.default_rng(3).normal(size=(9, 3))
     pairs = [np.sum((a - b) ** 2) for i, a in enumerate(points) for b in points[:i]]
-    assert spread_of_points(points) == pytest.approx(np.mean(pairs))
-    assert spread_of(points @ points.T) == pytest.approx(np.mean(pairs))
+    assert mean_squared_distance_of_points(points) == pytest.approx(np.mean(pairs))
+    assert mean_squared_distance(points @ points.T) == pytest.approx(np.mean(pairs))
 
 
 @pytest.mark.parametrize("n_objects", [40, 600])  # with a Gram matrix, and without

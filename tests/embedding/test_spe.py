@@ -118,9 +118,8 @@ def test_the_map_itself_meets_them_at_its_own_rank():
 
 @pytest.mark.parametrize("most_for_bound", [600, 30])
 def test_many_objects_take_the_low_rank_form(monkeypatch, most_for_bound):
-    monkeypatch.setattr("nearer.embedding.spe.MOST_OBJECTS_CONVEX", 30)
-    for module in ("nearer.optimize.solvers.cutting_planes", "nearer.optimize.solvers.cutting_planes"):
-        monkeypatch.setattr(f"{module}.MOST_FOR_BOUND", most_for_bound)
+    monkeypatch.setattr("nearer.embedding.graphs.MAX_OBJECTS_FULL_RANK", 30)
+    monkeypatch.setattr("nearer.optimize.solvers.cutting_planes.MAX_OBJECTS_FOR_BOUND", most_for_bound)
     adjacency = grid(6, 6)
     model = SPE(random_state=0).fit(sp.csr_array(adjacency))
     assert np.linalg.matrix_rank(model.gram_) <= 10

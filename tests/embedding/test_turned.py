@@ -24,13 +24,13 @@ def pairwise(draws):
 def test_a_turned_copy_predicts_the_same_and_can_be_kept(name, tmp_path):
     model = quicker(name).fit(TRIPLETS)
     before = model.embedding_.copy()
-    turned = model.turned(TURN)
+    turned = model.rotated(TURN)
     np.testing.assert_array_equal(model.embedding_, before)
     np.testing.assert_allclose(turned.embedding_, before @ TURN, atol=1e-12)
     again = load_model(save_model(turned, tmp_path))
     np.testing.assert_array_equal(again.embedding_, turned.embedding_)
     np.testing.assert_allclose(again.predict_proba(TEST), model.predict_proba(TEST), atol=1e-9)
-    back = turned.turned(TURN.T)
+    back = turned.rotated(TURN.T)
     np.testing.assert_allclose(back.embedding_, before, atol=1e-12)
     new = [[0, 10, 1], [1, 10, 2], [2, 0, 10], [10, 3, 4]]
     placed = turned.place(new)  # the old objects stay where they were turned to
@@ -40,7 +40,7 @@ def test_a_turned_copy_predicts_the_same_and_can_be_kept(name, tmp_path):
 
 def test_covariances_of_a_posterior_are_turned_along():
     model = quicker("Posterior").fit(TRIPLETS)
-    turned = model.turned(TURN)
+    turned = model.rotated(TURN)
     before, after = model.sample(30, 0), turned.sample(30, 0)
     assert before.shape[2] > 2  # draws have dimensions that the map does not show, and keep them
     np.testing.assert_allclose(after[:, :, :2], before[:, :, :2] @ TURN, atol=1e-8)
@@ -57,13 +57,13 @@ def test_covariances_of_a_posterior_are_turned_along():
 def test_what_is_no_rotation_is_refused(axes):
     model = quicker("STE").fit(TRIPLETS)
     with pytest.raises(ValueError, match=r"axes must be an orthogonal matrix of shape \(2, 2\)"):
-        model.turned(axes)
+        model.rotated(axes)
 
 
 def test_a_scale_that_has_a_direction_keeps_it():
     rng = np.random.default_rng(0)
     triads = np.sort([rng.choice(6, 3, replace=False) for _ in range(100)], axis=1)[:, [1, 0, 2]]
     model = MLDS().fit(triads, rng.random(100) < 0.5)
-    np.testing.assert_array_equal(model.turned([[1.0]]).embedding_, model.embedding_)
+    np.testing.assert_array_equal(model.rotated([[1.0]]).embedding_, model.embedding_)
     with pytest.raises(ValueError, match="runs along its order"):
-        model.turned([[-1.0]])
+        model.rotated([[-1.0]])

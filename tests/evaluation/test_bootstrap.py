@@ -174,8 +174,8 @@ def test_dmoe_is_tuned_once_and_its_settings_make_its_map(solver, points, monkey
         answers = sample_triplets(points, 150, flipped=0.1, random_state=seed)
         model = DMOE(2, solver=solver, random_state=0).fit(answers)
         with monkeypatch.context() as patch:
-            patch.setattr("nearer.embedding.dmoe.estimator.CrossValidation", None)  # whoever searches again fails
-            again = clone(model.with_chosen_settings()).fit(answers)
+            patch.setattr("nearer.embedding.dmoe.CrossValidation", None)  # whoever searches again fails
+            again = clone(model._with_chosen_settings()).fit(answers)
         assert np.allclose(again.embedding_, model.embedding_, atol=1e-6 * np.abs(model.embedding_).max())
         assert np.allclose(again.gram_, model.gram_, atol=1e-6 * np.abs(model.gram_).max())
         assert np.allclose(again.predict_proba(answers), model.predict_proba(answers), atol=1e-6)
@@ -193,13 +193,13 @@ def test_the_bootstrap_of_dmoe_shows_its_map(answers):
 )
 def test_settled_dmoe_for_every_kind_of_solver(model, answers):
     fitted = model.fit(answers)
-    assert procrustes_error(fitted.with_chosen_settings().fit(answers).embedding_, fitted.embedding_) < 1e-6
+    assert procrustes_error(fitted._with_chosen_settings().fit(answers).embedding_, fitted.embedding_) < 1e-6
 
 
 def test_settling_leaves_the_results_of_the_search_alone(answers):
     model = DMOE(2, solver="factored").fit(answers)
     before = [dict(params) for params in model.cv_results_["params"]]
-    model.with_chosen_settings()
+    model._with_chosen_settings()
     assert model.cv_results_["params"] == before
 
 

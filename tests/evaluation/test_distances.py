@@ -21,7 +21,7 @@ ANSWERS = sample_triplets(make_gaussian(8, 2, random_state=0), 120, random_state
 def posterior():
     with pytest.MonkeyPatch.context() as patch:
         few_draws(patch)
-        return PosteriorEmbedding(1, max_components=3, random_state=0, n_threads=1).fit(ANSWERS)
+        return PosteriorEmbedding(1, max_components=3, random_state=0, n_jobs=1).fit(ANSWERS)
 
 
 def test_one_map_has_its_own_distances():

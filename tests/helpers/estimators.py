@@ -43,7 +43,7 @@ ESTIMATORS = {
     "LOE": LOE(),
     "LORE": LORE(2),
     "FORTE": FORTE(trace=0.05),
-    "SPE": SPE(),
+    "SPE": SPE(tol=0.01),
     "STE": STE(),
     "STE-projected": STE(trace=0.05, solver="projected"),
     "TSTE": TSTE(trace=0.01),
@@ -53,7 +53,7 @@ ESTIMATORS = {
     "MVTE": MVTE(n_views=2, alpha=3.0, n_init=2),
     "MVTE-single": MVTE(n_views=1),
     "NonmetricMDS": NonmetricMDS(n_init=2),
-    "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)], n_folds=3),
+    "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)], n_splits=3),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
     "Posterior-microcanonical": PosteriorEmbedding(
@@ -66,10 +66,9 @@ ONE_START = Factored(n_init=1)
 QUICKER = {
     "Posterior": {"solver": Microcanonical(2, n_warmup=100, n_steps=40, thin=5, n_starts=1, n_climb=10)},
     "Posterior-variational": {"solver": Variational(100, 20)},
-    "BestOf": {"methods": [CKL(solver=ONE_START), SOE(trace=0.01, solver=ONE_START)], "n_folds": 2},
+    "BestOf": {"methods": [CKL(solver=ONE_START), SOE(trace=0.01, solver=ONE_START)], "n_splits": 2},
     "MVTE": {"n_init": 1},
     "MVTE-single": {"n_init": 1},
-    "SPE": {"tol": 0.01},
 }
 
 

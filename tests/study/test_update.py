@@ -184,16 +184,16 @@ def test_a_turned_model_predicts_the_same(method, monkeypatch):
     judgments = sample_triplets(POINTS, 200, random_state=2)
     model = method.fit(judgments)
     before, expected = model.embedding_.copy(), model.predict_proba(judgments)
-    spread = None if model.map_draws(1, 0) is None else model.map_draws(1, 0).covariances.copy()
+    spread = None if model._map_draws(1, 0) is None else model._map_draws(1, 0).covariances.copy()
     turn = np.array([[0.6, -0.8], [0.8, 0.6]])
-    model = model.turned(turn)
+    model = model.rotated(turn)
     np.testing.assert_allclose(model.embedding_, before @ turn)
-    np.testing.assert_allclose(model.chosen_.embedding_, before @ turn)
+    np.testing.assert_allclose(model._chosen.embedding_, before @ turn)
     np.testing.assert_allclose(model.predict_proba(judgments), expected)
-    model.check_consistency()
+    model._check_state()
     if spread is not None:  # the long axis of an ellipse turns with the map
         along = np.linalg.eigh(spread[0])[1][:, -1] @ turn
-        now = model.map_draws(1, 0).covariances[0]
+        now = model._map_draws(1, 0).covariances[0]
         np.testing.assert_allclose(along @ now @ along, np.linalg.eigvalsh(spread[0])[-1])
         np.testing.assert_allclose(model.embedding_std_[0], np.sqrt(np.diag(now)))
 

@@ -45,7 +45,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _example(options: argparse.Namespace) -> int:
-    from nearer.datasets.example_files import write_example
+    from nearer.datasets.example import write_example
     from nearer.datasets.lab_files import write_lab
 
     files = write_lab(options.folder) if options.lab else write_example(options.folder)

@@ -340,12 +340,12 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
     (True, 9)
     """
     from nearer.embedding import PosteriorEmbedding
-    from nearer.embedding.posterior_embedding import MOST_COMPONENTS
+    from nearer.embedding.posterior_embedding import MAX_COMPONENTS
 
-    chosen, comparisons = model.chosen_, model.comparisons_
+    chosen, comparisons = model._chosen, model.comparisons_
     if isinstance(chosen, PosteriorEmbedding):
         free = chosen.draws_.points.shape[2]
-        if free > chosen.dimension_ or free >= min(MOST_COMPONENTS, chosen.n_objects_ - 1):
+        if free > chosen.dimension_ or free >= min(MAX_COMPONENTS, chosen.n_objects_ - 1):
             return chosen
     if not isinstance(comparisons, Comparisons):
         raise ValueError(
@@ -381,7 +381,7 @@ def matrix_noise(model: OrdinalEmbedding, *, random_state: RandomState = None) -
     >>> matrix_noise(STE(2, random_state=0).fit(answers), random_state=0).first.shape
     (100, 10, 10)
     """
-    draws = full_posterior(model, random_state=random_state).wide_draws(2 * _N_DRAWS, random_state)
+    draws = full_posterior(model, random_state=random_state)._full_rank_draws(2 * _N_DRAWS, random_state)
     if draws is None or len(draws) < 2:
         raise ValueError("the posterior has a single draw, which does not show noise; fit it with more")
     half = len(draws) // 2

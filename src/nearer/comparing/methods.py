@@ -313,7 +313,7 @@ def _judge(
                 given = None if dimension is None else dimension(judged[train])
                 for (name, method), own in zip(methods.items(), losses, strict=True):
                     copied: OrdinalEmbedding = clone(method) if given is None else _of_dimension(method, given)
-                    _judge_one(name, copied.for_judging(), judged[train], judged[test], test, own)
+                    _judge_one(name, copied._for_cross_validation(), judged[train], judged[test], test, own)
                     bar.update()
                 n_done += 1
         except KeyboardInterrupt:

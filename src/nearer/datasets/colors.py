@@ -99,22 +99,7 @@ def load_colors() -> ColorSet:
 
 
 def lab_from_rgb(rgb: ArrayLike) -> NDArray[np.float64]:
-    """Convert sRGB to CIELAB with the white point D65.
-
-    Parameters
-    ----------
-    rgb : array of shape (..., 3)
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (..., 3)
-
-    Examples
-    --------
-    >>> lab_from_rgb([1.0, 0.0, 0.0]).round(1)
-    array([53.2, 80.1, 67.2])
-    """
+    """Convert sRGB to CIELAB with the white point D65."""
     coded = np.asarray(rgb, dtype=np.float64)
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     relative = linear @ _XYZ_FROM_RGB.T / _WHITE

@@ -20,10 +20,14 @@ piano. All other instruments are at the same place for both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
-from typing import NamedTuple, TypeVar
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +42,11 @@ CARELESS = "p17"
 UNDECIDED = "can't tell"
 _SEED = 24
 _N_PEOPLE, _N_LATER = 24, 4
-_N_CATCH, _N_SHARED, _N_OWN, _SHARED = 5, 20, 55, 100
-_N_NEW, _N_PLACED = 50, 15  # questions to each later person: about the old instruments, and about the new one
-_ALPHA, _BETA, _SLIP = 0.1, 2.0, 0.02
-_SECONDS, _SPREAD, _FAST = 1.6, 0.3, 0.4  # medians of an easy answer and of a careless one, and their spread
+_N_CATCH, _N_SHARED, _N_OWN, _N_SHARED_POOL = 5, 20, 55, 100
+# Of each later person: about the old instruments, and about the new one.
+_N_LATER_QUESTIONS, _N_PLACEMENT_QUESTIONS = 50, 15
+_ALPHA, _BETA, _LAPSE_RATE = 0.1, 2.0, 0.02
+_MEDIAN_SECONDS, _LOG_SECONDS_SD, _CARELESS_SECONDS = 1.6, 0.3, 0.4  # of an easy answer, and of a careless one
 Row = tuple[str | int, ...]
 Question = tuple[tuple[int, ...], int]  # the instruments, and 1 if it is a catch question
 T = TypeVar("T")
@@ -56,38 +61,38 @@ class Instrument(NamedTuple):
     musician: float
 
 
-def _same(family: str, size_cm: int, sound: float) -> Instrument:
+def _seen_alike(family: str, size_cm: int, sound: float) -> Instrument:
     return Instrument(family, size_cm, sound, sound)
 
 
 INSTRUMENTS = {
-    "banjo": _same("strings", 95, 0.7),
-    "bassoon": _same("woodwind", 134, -0.8),
-    "cello": _same("strings", 122, 0.05),
-    "clarinet": _same("woodwind", 66, -0.75),
-    "double bass": _same("strings", 180, 0.1),
+    "banjo": _seen_alike("strings", 95, 0.7),
+    "bassoon": _seen_alike("woodwind", 134, -0.8),
+    "cello": _seen_alike("strings", 122, 0.05),
+    "clarinet": _seen_alike("woodwind", 66, -0.75),
+    "double bass": _seen_alike("strings", 180, 0.1),
     "flute": Instrument("woodwind", 67, -1.5, -0.95),
-    "guitar": _same("strings", 100, 0.6),
-    "harp": _same("strings", 175, 0.55),
-    "harpsichord": _same("keyboard", 210, 0.95),
-    "horn": _same("brass", 55, -1.5),
-    "oboe": _same("woodwind", 62, -0.65),
+    "guitar": _seen_alike("strings", 100, 0.6),
+    "harp": _seen_alike("strings", 175, 0.55),
+    "harpsichord": _seen_alike("keyboard", 210, 0.95),
+    "horn": _seen_alike("brass", 55, -1.5),
+    "oboe": _seen_alike("woodwind", 62, -0.65),
     "organ": Instrument("keyboard", 240, 1.2, -0.6),
-    "piano": _same("keyboard", 160, 1.2),
-    "recorder": _same("woodwind", 33, -1.0),
+    "piano": _seen_alike("keyboard", 160, 1.2),
+    "recorder": _seen_alike("woodwind", 33, -1.0),
     "saxophone": Instrument("woodwind", 78, -1.6, -0.9),
-    "tambourine": _same("percussion", 28, 1.6),
-    "timpani": _same("percussion", 85, 1.7),
-    "trombone": _same("brass", 118, -1.7),
-    "trumpet": _same("brass", 48, -1.65),
-    "tuba": _same("brass", 98, -1.5),
-    "ukulele": _same("strings", 53, 0.6),
-    "viola": _same("strings", 66, 0.0),
-    "violin": _same("strings", 59, -0.1),
-    "xylophone": _same("percussion", 130, 1.5),
+    "tambourine": _seen_alike("percussion", 28, 1.6),
+    "timpani": _seen_alike("percussion", 85, 1.7),
+    "trombone": _seen_alike("brass", 118, -1.7),
+    "trumpet": _seen_alike("brass", 48, -1.65),
+    "tuba": _seen_alike("brass", 98, -1.5),
+    "ukulele": _seen_alike("strings", 53, 0.6),
+    "viola": _seen_alike("strings", 66, 0.0),
+    "violin": _seen_alike("strings", 59, -0.1),
+    "xylophone": _seen_alike("percussion", 130, 1.5),
 }
 # Comes in when the study is over.
-LATER = {"accordion": _same("keyboard", 45, -0.3)}
+LATER = {"accordion": _seen_alike("keyboard", 45, -0.3)}
 
 # Two that are much alike, and one that everybody who looks finds the odd one.
 CATCH = (
@@ -105,13 +110,7 @@ CATCH = (
 
 
 def places(group: str, instruments: dict[str, Instrument]) -> NDArray[np.float64]:
-    """Return where a group sees instruments, (n, 2).
-
-    Examples
-    --------
-    >>> places("listener", {"recorder": INSTRUMENTS["recorder"]}).round(2)
-    array([[-1.  ,  1.28]])
-    """
+    """Return where a group sees instruments, (n, 2)."""
     sound = [getattr(each, group) for each in instruments.values()]
     size = np.array([each.size_cm for each in instruments.values()])
     return np.stack([sound, np.log2(80 / size)], axis=1)
@@ -196,10 +195,10 @@ def study_rows(seed: int = _SEED) -> list[Row]:
     catch = [tuple(sorted(map(list(INSTRUMENTS).index, question))) for question in CATCH]
     others = [question for question in combinations(range(len(INSTRUMENTS)), 3) if question not in catch]
     drawn = shuffled(others, rng)
-    shared, own = drawn[:_SHARED], iter(drawn[_SHARED:])
+    shared, own = drawn[:_N_SHARED_POOL], iter(drawn[_N_SHARED_POOL:])
     rows: list[Row] = []
     for number, person in enumerate(people(1, _N_PEOPLE, stream(seed, "answers"))):
-        first = number * _N_SHARED % _SHARED
+        first = number * _N_SHARED % _N_SHARED_POOL
         asked = [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
         asked += [(question, 0) for question in shared[first : first + _N_SHARED]]
         asked += [(question, 0) for question in islice(own, _N_OWN)]
@@ -215,9 +214,9 @@ def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     new: list[Row] = []
     placed: list[Row] = []
     for person in people(_N_PEOPLE + 1, _N_LATER, rng):
-        triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_NEW]
+        triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_LATER_QUESTIONS]
         new += person.answer([(triple, 0) for triple in triples], everything, rng)
-        about = shuffled(pairs, rng)[:_N_PLACED]
+        about = shuffled(pairs, rng)[:_N_PLACEMENT_QUESTIONS]
         placed += person.answer([((*pair, known), 0) for pair in about], everything, rng)
     return new, placed
 
@@ -245,24 +244,24 @@ class Person:
         """Return for each question its number, what was shown and named, the time, and whether it is a catch one."""
         for trial, (question, catch) in enumerate(questions, start=1):
             shown = shuffled(question, rng)
-            chances = self._chances(points[shown])
-            luck, tired, unsure = rng.random(3)
-            odd = names[shown[min(int(np.searchsorted(np.cumsum(chances), luck)), 2)]]
-            if not self.careless and chances.max() < 0.5 and unsure < 0.1:
+            probabilities = self._probabilities(points[shown])
+            uniform, tired, unsure = rng.random(3)
+            odd = names[shown[min(int(np.searchsorted(np.cumsum(probabilities), uniform)), 2)]]
+            if not self.careless and probabilities.max() < 0.5 and unsure < 0.1:
                 odd = UNDECIDED
-            hard = float(entr(chances).sum() / np.log(3))
-            seconds = _FAST if self.careless else _SECONDS * self.slowness * np.exp(0.6 * hard)
-            rt = round(1000 * seconds * float(np.exp(_SPREAD * ndtri(tired))))
+            hard = float(entr(probabilities).sum() / np.log(3))
+            seconds = _CARELESS_SECONDS if self.careless else _MEDIAN_SECONDS * self.slowness * np.exp(0.6 * hard)
+            rt = round(1000 * seconds * float(np.exp(_LOG_SECONDS_SD * ndtri(tired))))
             yield trial, *(names[each] for each in shown), odd, rt, catch
 
-    def _chances(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how likely each of three is to be called odd."""
         if self.careless:
             return np.full(3, 1 / 3)
         others = points[[1, 2, 0]] - points[[2, 0, 1]]
         together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
-        chances: NDArray[np.float64] = _SLIP / 3 + (1 - _SLIP) * together / together.sum()
-        return chances
+        probabilities: NDArray[np.float64] = _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
+        return probabilities
 
 
 def people(
@@ -283,3 +282,76 @@ def shuffled(values: Sequence[T], rng: np.random.Generator) -> list[T]:
     """Return values in random order."""
     # Not Generator.permutation: its numbers may change from one version of NumPy to the next.
     return [values[place] for place in np.argsort(rng.random(len(values)), kind="stable").tolist()]
+
+
+_README = f"""\
+An example study: which of three musical instruments is the odd one out?
+
+All of it is simulated. No person was asked, and nothing is copied from anybody's data.
+The sizes are rough ones, for a map to be coloured by.
+
+answers.csv       24 people, 80 questions each, a row for each answer
+attributes.csv    what is known about the instruments: family and size
+new-answers.csv   4 more people, who answered later
+new-object.csv    what the same 4 people answered about an accordion, which was not in the study
+
+Columns of the answers
+
+participant           who answered
+group                 listener (plays nothing) or musician
+trial                 number of the question, for each person
+item1, item2, item3   the instruments shown, from left to right
+odd                   the one that was named, or "{UNDECIDED}"
+rt                    response time in milliseconds
+catch                 1 for a catch question, which hardly anybody who looks gets wrong; else 0
+
+What is planted
+
+- Two dimensions: how the sound is made (blown, bowed, plucked, struck), and size.
+- People slip in one answer in fifty, and choose at random the more, the closer the call is.
+- {CARELESS} does not look: a third for each of the three instruments, in less than half a second.
+- Listeners see flute and saxophone with the brass, and the organ with the piano. Musicians see them with the
+  woodwinds. The other 21 instruments are where they are for both.
+- 100 questions were put to four or five people each, so that it can be known how far people differ.
+- Right answers of the catch questions:
+{{catch}}
+"""
+
+
+def write_example(folder: str | PathLike[str]) -> list[str]:
+    """Write the example study into a folder, and return the names of the files."""
+    return write_files({name: text.encode() for name, text in example_files().items()}, Path(folder))
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> list[str]:
+    """Write files, and return their names; one that is there already is an error."""
+    for name in files:
+        if (folder / name).exists():
+            raise ValueError(f"{folder / name} is there already, and nothing is written over; name another folder")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return list(files)
+
+
+def example_files() -> dict[str, str]:
+    """Return the texts of the files by their names."""
+    new, placed = later_rows()
+    attributes = [(name, each.family, each.size_cm) for name, each in (INSTRUMENTS | LATER).items()]
+    catch = "\n".join(f"    {first}, {second}, {odd}: {odd}" for first, second, odd in CATCH)
+    return {
+        "answers.csv": csv_text(COLUMNS, study_rows()),
+        "attributes.csv": csv_text(("object", "family", "size_cm"), attributes),
+        "new-answers.csv": csv_text(COLUMNS, new),
+        "new-object.csv": csv_text(COLUMNS, placed),
+        "README.txt": _README.format(catch=catch),
+    }
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n") -> str:
+    """Return a table as text."""
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()

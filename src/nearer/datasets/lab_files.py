@@ -19,8 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.randomness import stream
-from nearer.datasets.example import CATCH, INSTRUMENTS, Person, Question, Row, people, places, shuffled
-from nearer.datasets.example_files import csv_text, write_files
+from nearer.datasets.example import (
+    CATCH,
+    INSTRUMENTS,
+    Person,
+    Question,
+    Row,
+    csv_text,
+    people,
+    places,
+    shuffled,
+    write_files,
+)
 
 GROUPS = ("novice", "expert")
 GUESSING = ("p13", "p28")
@@ -28,8 +38,13 @@ TEST = "TEST"
 COLUMNS = ("group", "block", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
 _SEED = 40
 _N_PEOPLE, _N_PRACTICE, _N_MAIN, _N_CATCH = 40, 4, 60, 6
-_MARK, _SEMICOLON, _TURNED, _WINDOWS = ("p05", "p17"), ("p09", "p22"), ("p12", "p30"), ("p02", "p36")
-_EMPTY = "p41"
+_BOM, _SEMICOLONS, _REORDERED, _CRLF = (
+    ("p05", "p17"),
+    ("p09", "p22"),
+    ("p12", "p30"),
+    ("p02", "p36"),
+)
+_EMPTY_FILE = "p41"
 _GOLDEN = np.pi * (3 - 5**0.5)  # radians between directions that never repeat
 _README = f"""\
 A study as it lies on a lab's disk. All of it is simulated; no person was asked.
@@ -50,9 +65,9 @@ catch                 the right answer of a catch question; empty for all others
 What is planted
 
 - The person stands in the name of the file alone.
-- Excel has been at some files: {", ".join(_SEMICOLON)} have semicolons, {", ".join(_MARK)} begin with a byte order
-  mark, {", ".join(_WINDOWS)} have line ends of Windows, {", ".join(_TURNED)} another order of columns.
-- {TEST}.csv is somebody of the lab trying the program out. {_EMPTY}.csv is empty.
+- Excel has been at some files: {", ".join(_SEMICOLONS)} have semicolons, {", ".join(_BOM)} begin with a byte order
+  mark, {", ".join(_CRLF)} have line ends of Windows, {", ".join(_REORDERED)} another order of columns.
+- {TEST}.csv is somebody of the lab trying the program out. {_EMPTY_FILE}.csv is empty.
 - {" and ".join(GUESSING)} guess, at once.
 - Nobody is careful in the practice block.
 - Experts see eight of the 24 instruments half of the spread away from where novices see them:
@@ -62,15 +77,7 @@ What is planted
 
 
 def lab_positions() -> dict[str, NDArray[np.float64]]:
-    """Return where each group sees the instruments, (24, 2), by group.
-
-    Examples
-    --------
-    >>> at = lab_positions()
-    >>> moved = np.linalg.norm(at["expert"] - at["novice"], axis=1)
-    >>> int((moved > 0).sum()), bool(np.isclose(moved.max(), 0.5 * np.sqrt(at["novice"].var(axis=0).sum())))
-    (8, True)
-    """
+    """Return where each group sees the instruments, (24, 2), by group."""
     usual = places("musician", INSTRUMENTS)
     spread = np.sqrt(usual.var(axis=0).sum())
     moved = usual.copy()
@@ -80,27 +87,20 @@ def lab_positions() -> dict[str, NDArray[np.float64]]:
 
 
 def write_lab(folder: str | PathLike[str]) -> list[str]:
-    """Write the messy study into a folder, and return the names of the files.
-
-    Nothing is written over: a file that is there already is an error.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     files = write_lab(folder)
-    >>> len(files), files[:2], files[-3:]
-    (44, ['data/p01.csv', 'data/p02.csv'], ['data/p41.csv', 'data/README.txt', 'attributes.csv'])
-    """
+    """Write the messy study into a folder, and return the names of the files."""
     return write_files(lab_files(), Path(folder))
 
 
 def lab_files(seed: int = _SEED) -> dict[str, bytes]:
     """Return the contents of the files by their names."""
-    files = {f"data/{name}.csv": _written(name, rows) for name, rows in lab_rows(seed).items()}
+    files = {f"data/{name}.csv": _encoded_file(name, rows) for name, rows in lab_rows(seed).items()}
     attributes = [(name, each.family, each.size_cm) for name, each in INSTRUMENTS.items()]
     table = csv_text(("object", "family", "size_cm"), attributes)
-    return files | {f"data/{_EMPTY}.csv": b"", "data/README.txt": _README.encode(), "attributes.csv": table.encode()}
+    return files | {
+        f"data/{_EMPTY_FILE}.csv": b"",
+        "data/README.txt": _README.encode(),
+        "attributes.csv": table.encode(),
+    }
 
 
 def lab_rows(seed: int = _SEED) -> dict[str, list[Row]]:
@@ -134,12 +134,12 @@ def _block(block: str, choices: Iterable[Row], before: int) -> list[Row]:
     return rows
 
 
-def _written(name: str, rows: list[Row]) -> bytes:
+def _encoded_file(name: str, rows: list[Row]) -> bytes:
     """Return a file of one person, as one program or another has left it."""
     columns = list(range(len(COLUMNS)))
-    if name in _TURNED:
+    if name in _REORDERED:
         columns = [2, 1, 8, 6, 3, 4, 5, 7, 0]
     table = [[row[at] for at in columns] for row in rows]
     header = [COLUMNS[at] for at in columns]
-    text = csv_text(header, table, ";" if name in _SEMICOLON else ",", "\r\n" if name in _WINDOWS else "\n")
-    return text.encode("utf-8-sig" if name in _MARK else "utf-8")
+    text = csv_text(header, table, ";" if name in _SEMICOLONS else ",", "\r\n" if name in _CRLF else "\n")
+    return text.encode("utf-8-sig" if name in _BOM else "utf-8")

@@ -1,40 +1,63 @@
-"""Judgments that others have published: cars, food, scenes of nature, covers of Vogue, and where to get three more.
+"""Published judgments: music, cars, food, scenes of nature and covers of Vogue.
 
-None of them is part of this package. Those with one file at a fixed address are downloaded once and checked against its
-sha256; addresses and checksums are those that cblearn publishes. Of the others a fetcher says where they are.
+None of them is part of this package. A file is looked for in a few folders, and otherwise downloaded once from a fixed
+address and checked against its sha256, as cblearn publishes them. The music judgments are the 9107 triplets of the
+music experiment in "Less but Better" (Ellis, Whitman, Berenzweig and Lawrence 2002); 17 of them compare an artist with
+itself, and are left out.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.datasets.downloading import Remote, find_or_download
 from nearer.io.formats import read_arrays
 
-CARS = Remote(
+SetT = TypeVar("SetT")
+Folder: TypeAlias = str | os.PathLike[str] | None
+
+
+class RemoteFile(NamedTuple):
+    """A file that can be downloaded."""
+
+    what: str  # as a sentence begins: "The music judgments"
+    name: str  # on disk
+    url: str
+    sha256: str
+
+
+MUSIC = RemoteFile(
+    "The music judgments",
+    "music_triplets.mat",
+    "https://raw.githubusercontent.com/alphaprime/Stabilized_Stochastic_BB/"
+    "887f7514c6ed8174f42e910577f69d809a7ffc74/Data/Music/music_triplets.mat",
+    "ce7b33bbb208ea9e441f2860d59574a98272a0d110fc1b4d9e96d4c88d59b313",
+)
+_MUSIC_WITH_NAMES = "music.npz"
+CARS = RemoteFile(
     "The judgments about cars",
     "60_cars_data.zip",
     "http://www.tml.cs.uni-tuebingen.de/team/luxburg/code_and_data/60_cars_data.zip",
     "5fa2ad932d48adf5cfe36bd16a08b25fd88d1519d974908f6ccbba769f629640",
 )
-FOOD = Remote(
+FOOD = RemoteFile(
     "The judgments about food",
     "food100-dataset.zip",
     "http://vision.cornell.edu/se3/wp-content/uploads/2014/09/food100-dataset.zip",
     "18f5e210174dfdbf6a7b4ed7538cf8ba53fd65e0cbe193519231b8ab4ea8fc62",
 )
-NATURE_AND_VOGUE = Remote(
+NATURE_AND_VOGUE = RemoteFile(
     "The judgments about scenes of nature and covers of Vogue",
     "nature_and_vogue_triplets.zip",
     "http://anttiukkonen.com/nature_and_vogue_triplets.zip",
@@ -49,7 +72,169 @@ _CITE_FOOD = (
     "Proceedings of HCOMP."
 )
 _CITE_NATURE = "Heikinheimo, H. and Ukkonen, A. (2013). The crowd-median algorithm. Proceedings of HCOMP."
-Folder = str | os.PathLike[str] | None
+
+
+def data_folders(data_home: Folder = None) -> list[Path]:
+    """Return the folders in which data sets that are no part of this package are looked for, in that order."""
+    named = [data_home, os.environ.get("NEARER_DATA")]
+    folders = [Path(folder).expanduser() for folder in named if folder]
+    folders.append(Path.cwd().parent / "shared" / "data")
+    checkout = Path(__file__).resolve().parents[3]
+    # Installed from a wheel, the same ancestor is some folder of the interpreter's.
+    if (checkout / "pyproject.toml").is_file():
+        folders.append(checkout.parent / "shared" / "data")
+    return list(dict.fromkeys(folders))
+
+
+def find_or_download(remote: RemoteFile, readers: dict[str, Callable[[Path], SetT]], data_home: Folder) -> SetT:
+    """Return what the first file that is found holds; the remote one, downloaded, if there is none."""
+    folders = data_folders(data_home)
+    for folder in folders:
+        for name, read in readers.items():
+            if (folder / name).is_file():
+                return _read_checked(folder / name, read, remote)
+    return _read_checked(_download(remote, data_home, folders), readers[remote.name], remote)
+
+
+def _download(remote: RemoteFile, data_home: Folder, folders: list[Path]) -> Path:
+    wanted = (
+        f"{remote.what} were not found in {', '.join(map(str, folders))}. Put the file {remote.name} "
+        f"(from {remote.url}, sha256 {remote.sha256}) into one of these folders, "
+        "or name its folder in the environment variable NEARER_DATA"
+    )
+    try:
+        import pooch
+    except ImportError as error:
+        raise FileNotFoundError(f"{wanted}; or install pooch with `pip install pooch` to download it.") from error
+    cache = pooch.os_cache("nearer") if data_home is None else Path(data_home).expanduser()
+    try:
+        path = pooch.retrieve(
+            remote.url, known_hash=f"sha256:{remote.sha256}", fname=remote.name, path=cache, progressbar=True
+        )
+    except (OSError, ValueError) as error:  # pooch raises ValueError for a file with another checksum
+        raise FileNotFoundError(f"{wanted}. Downloading it into {cache} failed: {error}") from error
+    return Path(path)
+
+
+def _read_checked(path: Path, read: Callable[[Path], SetT], remote: RemoteFile) -> SetT:
+    """Read a file that may have been damaged since it was written."""
+    try:
+        return read(path)
+    except OSError:
+        raise
+    except Exception as error:  # zipfile, zlib, NumPy and SciPy each have errors of their own for damaged files
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+        what = remote.what[0].lower() + remote.what[1:]
+        raise ValueError(
+            f"{path} does not hold {what}: {reason}; delete it, or replace it with {remote.name} from {remote.url}"
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class MusicSet:
+    """Judgments about musical artists.
+
+    Attributes
+    ----------
+    comparisons : Comparisons
+        9090 triplets over 400 artists, labelled with the names where the file has them.
+    names : ndarray of str, shape (400,), or None
+        Artists, in the order of the objects.
+    genres : ndarray of str, shape (400,), or None
+        One of nine genres for each artist.
+    n_degenerate : int
+        Rows left out because they compare an artist with itself, 17.
+
+    Examples
+    --------
+    >>> rows = Comparisons.from_triplets([[0, 1, 2]])
+    >>> MusicSet(comparisons=rows, names=None, genres=None, n_degenerate=0).comparisons.n_objects
+    3
+    """
+
+    comparisons: Comparisons
+    names: NDArray[np.str_] | None
+    genres: NDArray[np.str_] | None
+    n_degenerate: int
+
+
+def fetch_music(data_home: Folder = None) -> MusicSet:
+    """Load the music judgments from a local file, or download them once.
+
+    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in
+    ``data_home``, in the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data``
+    as seen from the current folder and from a source checkout. Failing that, the .mat file is downloaded;
+    this needs pooch, an optional dependency.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder looked in first. A download is kept there, or in the user's cache when this is None.
+
+    Returns
+    -------
+    MusicSet
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no local file and no download; the message says where to put which file.
+
+    Examples
+    --------
+    ``fetch_music()`` is all it takes; here a file of three rows stands in for the real one.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from scipy.io import savemat
+    >>> with TemporaryDirectory() as folder:
+    ...     savemat(Path(folder) / "music_triplets.mat", {"triplets": [[1, 2, 4], [2, 2, 1], [4, 1, 2]]})
+    ...     music = fetch_music(folder)
+    >>> music.comparisons, music.n_degenerate
+    (Comparisons(2 triplets over 3 objects), 1)
+    """
+    return find_or_download(MUSIC, {_MUSIC_WITH_NAMES: _music_npz, MUSIC.name: _music_mat}, data_home)
+
+
+def _music_npz(path: Path) -> MusicSet:
+    stored = read_arrays(path.read_bytes(), path.name)
+    labels, names, rows = stored["labels"], stored["names"], stored["triplets_all"]
+    if labels.shape != names.shape or names.dtype.kind != "U":
+        raise ValueError("names and labels are not one for each artist")
+    _check_positions(labels, len(stored["label_names"]), "labels")
+    _check_positions(rows, len(names), "triplets_all")
+    return _music_set(rows, names, stored["label_names"][labels])
+
+
+def _check_positions(indices: NDArray[Any], count: int, name: str) -> None:
+    if indices.dtype.kind not in "iu" or indices.size == 0 or not 0 <= indices.min() <= indices.max() < count:
+        raise ValueError(f"{name} holds something else than positions 0 to {count - 1}")
+
+
+def _music_mat(path: Path) -> MusicSet:
+    from scipy.io import loadmat
+
+    stored = loadmat(path)
+    if "triplets" not in stored:
+        raise ValueError("it has no variable 'triplets'")
+    if stored["triplets"].dtype.kind not in "iuf" or stored["triplets"].shape[1:] != (3,):
+        raise ValueError("'triplets' is no table of three columns of numbers")
+    # Some artists of the original list are in no triplet; the others are renumbered without gaps.
+    original_index, rows = np.unique(stored["triplets"].astype(np.int64), return_inverse=True)
+    names = None
+    if "names" in stored:
+        every_name = [str(np.squeeze(name)) for name in stored["names"].ravel()]
+        _check_positions(original_index - 1, len(every_name), "triplets")
+        names = np.array(every_name)[original_index - 1]
+    return _music_set(rows.reshape(-1, 3), names, None)
+
+
+def _music_set(rows: NDArray[np.integer], names: NDArray[np.str_] | None, genres: NDArray[np.str_] | None) -> MusicSet:
+    labelled = rows if names is None else names[rows]
+    with warnings.catch_warnings():
+        # The rows left out are reported as n_degenerate.
+        warnings.simplefilter("ignore", UserWarning)
+        comparisons = Comparisons.without_degenerate(labelled, objects=names)
+    return MusicSet(comparisons, names, genres, n_degenerate=len(rows) - len(comparisons.rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,64 +375,6 @@ def fetch_vogue_covers(data_home: Folder = None) -> PublicSet:
     return _odd_ones("vogue/vogue_triplets.txt", data_home)
 
 
-def fetch_materials() -> NoReturn:
-    """Say where the judgments about materials are (Lagunas et al. 2019): there is no address with a checksum.
-
-    Examples
-    --------
-    >>> fetch_materials()
-    Traceback (most recent call last):
-    FileNotFoundError: the judgments about materials (100 materials, which of two is more like a third) ...
-    """
-    _by_hand(
-        "materials (100 materials, which of two is more like a third)",
-        "https://github.com/mlagunas/material-appearance-similarity, folder data, answers_processed_train.json",
-        "`answers` has reference and two candidates, `agreement` the votes for each of them: write one row of anchor, "
-        "near and far for each vote into answers.csv",
-    )
-
-
-def fetch_imagenet() -> NoReturn:
-    """Say where the judgments about ImageNet are (Roads and Love 2020): their archive has no fixed checksum.
-
-    Examples
-    --------
-    >>> fetch_imagenet()
-    Traceback (most recent call last):
-    FileNotFoundError: the judgments about ImageNet (two of eight pictures ranked beside a reference) ...
-    """
-    _by_hand(
-        "ImageNet (two of eight pictures ranked beside a reference)",
-        "https://osf.io/cn2s3, with the files val/obs/psiz0.4.1/obs-118.hdf5 and obs-195.hdf5",
-        "`stimulus_set` has the reference, the two chosen, nearest first, and the others: write columns anchor, chosen "
-        "and shown into answers.csv",
-    )
-
-
-def fetch_things() -> NoReturn:
-    """Say where the judgments about THINGS are (Hebart et al. 2020): their archive has no fixed checksum.
-
-    Examples
-    --------
-    >>> fetch_things()
-    Traceback (most recent call last):
-    FileNotFoundError: the judgments about THINGS (1854 objects, odd one of three) ...
-    """
-    _by_hand(
-        "THINGS (1854 objects, odd one of three)",
-        "https://osf.io/z2784, with the file data/data1854_batch5_test10.txt",
-        "it has three numbers of objects in a row; see there which of them is the odd one, and write columns object_1, "
-        "object_2, object_3 and odd into answers.csv",
-    )
-
-
-def _by_hand(what: str, where: str, how: str) -> NoReturn:
-    raise FileNotFoundError(
-        f"the judgments about {what} are not downloaded, as no address has a fixed checksum; get them by hand from "
-        f"{where}: {how}, and read it with nearer.io.read_answers('answers.csv')"
-    )
-
-
 def _npz(path: Path, cite: str) -> PublicSet:
     """Read triplets with their trials and workers, as `np.savez` has stored them."""
     stored = read_arrays(path.read_bytes(), path.name)
@@ -300,7 +427,7 @@ def _member(path: Path, name: str) -> io.TextIOWrapper:
 
 
 def _of_two(first: NDArray[Any], second: NDArray[Any], objects: NDArray[Any], cite: str) -> PublicSet:
-    """Return the two comparisons that follow from each answer, as one trial."""
+    """Return the two comparisons that each answer implies, as one trial."""
     rows = np.stack([first, second], axis=1).reshape(-1, 3)
     trials = np.repeat(np.arange(len(first)), 2)
     comparisons = Comparisons.from_triplets(

@@ -1,20 +1,24 @@
 """What every estimator has in common: comparisons in, a map and predictions out.
 
-An estimator stores its settings. `fit` checks them and the comparisons; `_fit` says, in order, what the method does.
+An estimator stores its settings. `fit` checks them and the comparisons; `_fit` lists the steps of the method. An
+estimator can be a step of a scikit-learn pipeline: whatever comparisons it is given, `transform` returns the map, whose
+rows are the objects, so that a clustering after it labels objects.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray, is_dask
@@ -27,10 +31,69 @@ from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import with_same_metadata
 from nearer.data.labels import are_indices, format_label
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.embedding.placing import with_new_objects
-from nearer.embedding.transformer import ReturnsMap
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+# scikit-learn's own wrapping of outputs gives them the index of the input, whose rows are others here.
+class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
+    """`transform`, `fit_transform` and what scikit-learn asks of a step of a pipeline."""
+
+    embedding_: FloatArray
+    comparisons_: Judgments
+    objects_: NDArray[Any]
+    n_objects_: int
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that were fitted: 3 of triplets, 4 of quadruplets; n of a matrix of n objects."""
+        comparisons = self.comparisons_
+        if getattr(self, "_fitted_to_matrix", False):
+            return self.n_objects_
+        return 3 if comparisons.is_triplets else 4
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def transform(self, X: Any = None) -> Any:
+        """Return the map, one row for each object.
+
+        Parameters
+        ----------
+        X : Comparisons, or array-like of shape (m, 3) or (m, 4), optional
+            Comparisons of objects of the map, as a pipeline passes them on. They change nothing: `partial_fit` learns
+            from more of them, `place` puts new objects on the map.
+
+        Returns
+        -------
+        ndarray, shape (n_objects_, n_components)
+            `embedding_`; a data frame with `objects_` as its index after ``set_output(transform="pandas")``.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            self._check_objects(X)
+        return self._wrapped_map()
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Fit and return the map as `transform` does, shape (n_objects_, n_components)."""
+        self.fit(X, y, sample_weight)
+        return self._wrapped_map()
+
+    def _check_objects(self, X: Any) -> None:
+        """Refuse what is not about the objects of the map."""
+        if isinstance(X, StreamedComparisons):
+            if X.n_objects > self.n_objects_:
+                raise ValueError(f"{X.title} is about {X.n_objects} objects, and the map has {self.n_objects_}")
+            return
+        self._comparisons(X)
+
+    def _wrapped_map(self) -> Any:
+        output = _wrap_data_with_container("transform", self.embedding_, None, self)
+        return output.set_axis(self.objects_) if hasattr(output, "set_axis") else output
 
 
 class MapDraws(NamedTuple):
@@ -40,7 +103,7 @@ class MapDraws(NamedTuple):
     covariances: FloatArray
 
 
-class OrdinalEmbedding(ReturnsMap, BaseEstimator):
+class OrdinalEmbedding(MapTransformer, BaseEstimator):
     """Base of all estimators; see `nearer.embedding` for those to use.
 
     Attributes
@@ -78,7 +141,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         """Find a map, from a given one on if there is one, and keep it."""
 
     @abstractmethod
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         """Place the objects that the map lacks."""
 
     @abstractmethod
@@ -150,7 +213,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         everything = self._joined(added)
         self._check_dimensions(everything.n_objects)
         if added.n_objects > self.n_objects_:
-            self._extend(added)
+            self._add_objects(added)
             self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
         same_dimension = self.n_components in (None, self.embedding_.shape[1])
         self._fit(everything, start=self.embedding_ if same_dimension else None)
@@ -177,7 +240,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
         everything = added if isinstance(self.comparisons_, StreamedComparisons) else self._joined(added)
-        self._extend(added)
+        self._add_objects(added)
         if not isinstance(self.comparisons_, StreamedComparisons):
             self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
@@ -194,7 +257,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of comparisons that the map satisfies, ties counted half: 1 - `comparison_error`."""
+        """Return the share of comparisons that the map satisfies, ties pluralize half: 1 - `comparison_error`."""
         comparisons = self._comparisons(X, y, sample_weight)
         margins = self.decision_function(comparisons)
         if comparisons.answers is not None:
@@ -202,36 +265,33 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
 
     @property
-    def chosen_(self) -> OrdinalEmbedding:
+    def _chosen(self) -> OrdinalEmbedding:
         """The estimator that made the map: this one, or of several the one that was chosen."""
         return self
 
-    def with_chosen_settings(self) -> OrdinalEmbedding:
-        """Return an estimator, not yet fitted, that makes a map from other comparisons as this fit did.
-
-        What the fit has chosen is not chosen again: the fits of a bootstrap or of split halves take the same settings.
-        """
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an estimator, not yet fitted, that makes a map from other comparisons as this fit did."""
         check_is_fitted(self)
         same: OrdinalEmbedding = clone(self)
         return same
 
-    def for_judging(self) -> OrdinalEmbedding:
+    def _for_cross_validation(self) -> OrdinalEmbedding:
         """Return what to fit to the folds of a held-out error, not yet fitted: a copy, or one that is as good there."""
         copied: OrdinalEmbedding = clone(self)
         return copied
 
-    def quick_stand_in(self) -> OrdinalEmbedding:
+    def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
         check_is_fitted(self)
         same: OrdinalEmbedding = clone(self)
         return same
 
-    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
+    def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
         check_is_fitted(self)
         return None
 
-    def turned(self, axes: ArrayLike) -> Self:
+    def rotated(self, axes: ArrayLike) -> Self:
         """Return a copy whose map is turned, or mirrored: ``embedding_ @ axes``. It predicts the same.
 
         Parameters
@@ -244,19 +304,19 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
         if turn.shape != (p, p) or not np.allclose(turn.T @ turn, np.eye(p), atol=1e-8):
             raise ValueError(f"axes must be an orthogonal matrix of shape ({p}, {p}), got shape {turn.shape}")
         copied = copy.copy(self)
-        copied._turn(turn)
+        copied._rotate(turn)
         return copied
 
-    def _turn(self, axes: FloatArray) -> None:
+    def _rotate(self, axes: FloatArray) -> None:
         """Turn everything that has the axes of the map; arrays are replaced, not written into."""
         self.embedding_ = self.embedding_ @ axes + 0.0
 
-    def wide_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
+    def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
         """Return at most so many of these maps in all their dimensions, (k, n, q); None as above."""
         check_is_fitted(self)
         return None
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
         self._check_settings()
         state = vars(self)
@@ -295,25 +355,25 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
                 f"make {type(streamed).__name__}(..., n_objects=...)"
             )
 
-    def _in_memory(self, comparisons: Judgments) -> Comparisons:
+    def _require_in_memory(self, comparisons: Judgments) -> Comparisons:
         if isinstance(comparisons, StreamedComparisons):
             name = type(self).__name__
             raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to {comparisons.title}")
         return comparisons
 
-    def _keep_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
+    def _store_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
         self.embedding_ = embedding
         self.comparisons_ = comparisons
         self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
         self.classes_ = np.array([-1, 1])
 
-    def _keep_run(self, solution: Solution[Any], solver: AnySolver) -> None:
+    def _store_run(self, solution: Solution[Any], solver: AnySolver) -> None:
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
         self.solver_ = solver
 
     @contextmanager
-    def _telling_of_interrupts(self) -> Iterator[None]:
+    def _warning_of_early_interrupt(self) -> Iterator[None]:
         """Say that there is no map where an interrupt comes before the first."""
         try:
             yield
@@ -321,7 +381,7 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
             self._warn("the fit was interrupted before its first iteration; there is no new map")
             raise
 
-    def _tell(self, advice: str, interrupted: bool) -> None:
+    def _warn_of_outcome(self, advice: str, interrupted: bool) -> None:
         """Warn of a fit that is not what it should be; an interrupt goes on after it has left its map."""
         try:
             self._warn(advice)
@@ -361,3 +421,45 @@ class OrdinalEmbedding(ReturnsMap, BaseEstimator):
     def _distances(self, quadruplets: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
         i, j, l, k = quadruplets.T  # noqa: E741
         return pair_distances(self.embedding_, i, j), pair_distances(self.embedding_, l, k)
+
+
+def with_new_objects(
+    old: NDArray[Any], X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> Comparisons:
+    """Return comparisons over the objects of a map and those that it lacks, these last."""
+    if not isinstance(X, Comparisons) and are_indices(old):
+        with warnings.catch_warnings():
+            # Comparisons of new objects need not mention the first one.
+            warnings.filterwarnings("ignore", "index 0 never occurs")
+            comparisons = as_comparisons(X, y, sample_weight)
+    elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
+        # Integers that are labels: without the list of objects they would be read as indices.
+        named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
+        comparisons = as_comparisons(X, y, sample_weight, objects=named)
+    else:
+        comparisons = as_comparisons(X, y, sample_weight)
+    if are_indices(old) != are_indices(comparisons.objects):
+        raise ValueError(
+            f"the map was fitted to objects such as {format_label(old[0])}, but these comparisons are about "
+            f"{format_label(comparisons.objects[0])}; use the same labels, or indices, in both"
+        )
+    known = set(old.tolist())
+    new = [label for label in comparisons.objects.tolist() if label not in known]
+    if not new:
+        return comparisons.reindex(old)
+    comparisons = comparisons.reindex([*old.tolist(), *new])
+    if not (comparisons.rows[(comparisons.rows >= len(old)).any(axis=1)] < len(old)).any():
+        raise ValueError(
+            f"no comparison links {format_label(new[0])} to an object of the map; add some, or fit all "
+            "comparisons together"
+        )
+    unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
+    if len(unheard):
+        raise ValueError(
+            f"object {format_label(comparisons.objects[unheard[0]])} is not on the map, and no comparison says where "
+            f"it belongs; the map has {len(old)} objects, so new indices go on from {len(old)}"
+            if are_indices(old)
+            else f"object {format_label(comparisons.objects[unheard[0]])} is neither on the map nor in a comparison; "
+            "leave it out of the objects"
+        )
+    return comparisons

@@ -25,20 +25,21 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
-from nearer.embedding.classical import CKL, SOE, STE, TSTE
-from nearer.embedding.dmoe.estimator import DMOE
-from nearer.embedding.posterior_embedding import MOST_COMPONENTS, PosteriorEmbedding
+from nearer.embedding.classical import CKL, STE, TSTE
+from nearer.embedding.dmoe import DMOE
+from nearer.embedding.graphs import SOE
+from nearer.embedding.posterior_embedding import MAX_COMPONENTS, PosteriorEmbedding
 from nearer.embedding.predictor import Calibration, check_calibration
 from nearer.geometry import align
 from nearer.optimize.problems.margins import error_of_points
 from nearer.optimize.solvers.driver import Callback
 
 # A search of DMOE, or a posterior, in each fold is seconds below this, and minutes above.
-_MOST_OBJECTS, _MOST_COMPARISONS = 150, 20_000
+_MAX_OBJECTS_EXPENSIVE, _MAX_COMPARISONS_EXPENSIVE = 150, 20_000
 # With more, the kernel of TSTE has tails too light for tight clusters: it has p - 1 degrees of freedom.
-_FEW_COMPONENTS = 5
-_CERTAIN = 30.0  # log-odds of what is given a probability of 1
-_OF_THE_CHOSEN = (
+_MAX_FEW_COMPONENTS = 5
+_MAX_LOG_ODDS = 30.0  # log-odds of what is given a probability of 1
+_DELEGATED_ATTRIBUTES = (
     "embedding_", "comparisons_", "objects_", "n_objects_", "classes_", "n_iter_", "converged_", "history_", "trace_",
     "solver_", "restarts_",
 )  # fmt: skip
@@ -58,7 +59,7 @@ class BestOf(OrdinalEmbedding):
         What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
         TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and
         PosteriorEmbedding; and above five dimensions TSTE with heavier tails, for tight clusters.
-    n_folds : int, default 5
+    n_splits : int, default 5
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -98,19 +99,19 @@ class BestOf(OrdinalEmbedding):
         n_components: int = 2,
         *,
         methods: Sequence[OrdinalEmbedding] | None = None,
-        n_folds: int = 5,
+        n_splits: int = 5,
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.methods = methods
-        self.n_folds = n_folds
+        self.n_splits = n_splits
         self.n_objects = n_objects
         self.random_state = random_state
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_integer("n_folds", self.n_folds, 2)
+        check_integer("n_splits", self.n_splits, 2)
         listed = isinstance(self.methods, list | tuple) and len(self.methods) > 0
         if self.methods is not None and not (listed and all(isinstance(m, OrdinalEmbedding) for m in self.methods)):
             raise ValueError(
@@ -123,15 +124,15 @@ class BestOf(OrdinalEmbedding):
         callback: Callback | None = None,
         start: FloatArray | None = None,
     ) -> None:
-        comparisons = self._in_memory(comparisons)
+        comparisons = self._require_in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
         judged = with_positive_weight(comparisons)
         held_out = self._held_out(methods, judged)
         if held_out is not None:
             # The mean first: the first of equals, which is the simpler one.
-            best, results = int(np.argmin(held_out.errors.mean(axis=1))), _table(methods, held_out.errors)
-            calibration = Calibration.of_odds(held_out.odds[best], judged.sample_weight)
+            best, results = int(np.argmin(held_out.errors.mean(axis=1))), _results_table(methods, held_out.errors)
+            calibration = Calibration.from_log_odds(held_out.odds[best], judged.sample_weight)
         chosen = methods[best]
         try:
             chosen.fit(comparisons, callback=callback)
@@ -140,16 +141,16 @@ class BestOf(OrdinalEmbedding):
                 if start is not None and start.shape == chosen.embedding_.shape:
                     chosen.embedding_ = align(chosen.embedding_, start, scaling=False, moving=False)
                 self.best_, self.best_index_, self.cv_results_, self._calibration = chosen, best, results, calibration
-                self._take_over()
+                self._copy_fit()
 
     def _candidates(self, comparisons: Comparisons) -> list[OrdinalEmbedding]:
         methods = self.methods
         if methods is None:
             methods = [CKL(), TSTE(), SOE(), STE(), CKL(trace=0.03), TSTE(trace=0.03), SOE(trace=0.01), STE(trace=0.03)]
-            if comparisons.n_objects <= _MOST_OBJECTS and len(comparisons) <= _MOST_COMPARISONS:
-                free = max(MOST_COMPONENTS, self.n_components)
+            if comparisons.n_objects <= _MAX_OBJECTS_EXPENSIVE and len(comparisons) <= _MAX_COMPARISONS_EXPENSIVE:
+                free = max(MAX_COMPONENTS, self.n_components)
                 methods += [DMOE(), PosteriorEmbedding(max_components=free)]
-            if self.n_components > _FEW_COMPONENTS:
+            if self.n_components > _MAX_FEW_COMPONENTS:
                 methods.append(TSTE(alpha=3.0, trace=0.001))
         rng = stream(0 if self.random_state is None else self.random_state, "start")
         common = {"n_components": self.n_components, "n_objects": self.n_objects}
@@ -158,57 +159,57 @@ class BestOf(OrdinalEmbedding):
     def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> _HeldOut | None:
         """Return how the methods do on each fold; None without a choice, or without two folds."""
         units = group_indices(comparisons)
-        n_folds = min(self.n_folds, int(units.max()) + 1)
-        if len(methods) < 2 or n_folds < 2:
+        n_splits = min(self.n_splits, int(units.max()) + 1)
+        if len(methods) < 2 or n_splits < 2:
             return None
         rng = stream(0 if self.random_state is None else self.random_state, "folds")
-        folds = assign_folds(units, n_folds, rng)
-        errors, odds = np.empty((len(methods), n_folds)), np.empty((len(methods), len(comparisons)))
+        folds = assign_folds(units, n_splits, rng)
+        errors, odds = np.empty((len(methods), n_splits)), np.empty((len(methods), len(comparisons)))
         with progress_bar("methods", errors.size, unit="fit") as bar:
-            for fold in range(n_folds):
+            for fold in range(n_splits):
                 train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
-                    fitted = _fitted(method.for_judging(), train)
+                    fitted = _fit_quietly(method._for_cross_validation(), train)
                     errors[row, fold] = error_of_points(fitted.embedding_, test)
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         check_calibration(self._calibration)
         if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
             raise ValueError(f"the method that was chosen is not about {self.n_objects_} objects")
-        self.best_.check_consistency()
+        self.best_._check_state()
 
     @property
-    def chosen_(self) -> OrdinalEmbedding:
+    def _chosen(self) -> OrdinalEmbedding:
         """The method that was chosen: `best_`."""
         check_is_fitted(self)
-        return self.best_.chosen_
+        return self.best_._chosen
 
-    def with_chosen_settings(self) -> OrdinalEmbedding:
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return the chosen method with the settings of its fit, not yet fitted."""
         check_is_fitted(self)
-        return self.best_.with_chosen_settings()
+        return self.best_._with_chosen_settings()
 
-    def quick_stand_in(self) -> OrdinalEmbedding:
+    def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return that of the chosen method."""
         check_is_fitted(self)
-        return self.best_.quick_stand_in()
+        return self.best_._fast_surrogate()
 
-    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
+    def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
         """Return those of the chosen method."""
         check_is_fitted(self)
-        return self.best_.map_draws(n_draws, random_state)
+        return self.best_._map_draws(n_draws, random_state)
 
-    def _turn(self, axes: FloatArray) -> None:
-        self.best_ = self.best_.turned(axes)
-        self._take_over()
+    def _rotate(self, axes: FloatArray) -> None:
+        self.best_ = self.best_.rotated(axes)
+        self._copy_fit()
 
-    def _take_over(self) -> None:
-        for name in _OF_THE_CHOSEN:
+    def _copy_fit(self) -> None:
+        for name in _DELEGATED_ATTRIBUTES:
             self.__dict__.pop(name, None)
             if hasattr(self.best_, name):
                 setattr(self, name, getattr(self.best_, name))
@@ -230,9 +231,9 @@ class BestOf(OrdinalEmbedding):
         check_is_fitted(self)
         return self.best_.decision_function(X)
 
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         self.best_.place(added)
-        self._take_over()
+        self._copy_fit()
 
 
 class _HeldOut(NamedTuple):
@@ -242,7 +243,7 @@ class _HeldOut(NamedTuple):
     odds: FloatArray
 
 
-def _fitted(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
+def _fit_quietly(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
     with warnings.catch_warnings():
         # A fold may be too small for a method, which its error then tells.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -251,11 +252,11 @@ def _fitted(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedd
 
 def _log_odds(method: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
     """Return the log-odds that a method gives to comparisons as they are written."""
-    odds: FloatArray = logit(method.predict_proba(comparisons)[:, 1]).clip(-_CERTAIN, _CERTAIN)
+    odds: FloatArray = logit(method.predict_proba(comparisons)[:, 1]).clip(-_MAX_LOG_ODDS, _MAX_LOG_ODDS)
     return odds
 
 
-def _table(methods: list[OrdinalEmbedding], errors: FloatArray) -> dict[str, Any]:
+def _results_table(methods: list[OrdinalEmbedding], errors: FloatArray) -> dict[str, Any]:
     plain = [clone(method).set_params(random_state=None) for method in methods]
     return {
         "method": [str(method) for method in plain],

@@ -8,9 +8,8 @@ from nearer._common.arrays import FloatArray
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
-from nearer.embedding.fitting import LossEmbedding, Recipe, checked_solver, fit, turned
-from nearer.embedding.graph_input import TakesGraphs
-from nearer.model import CrowdKernel, DistanceHinge, Hinge, Logistic, Loss, StudentT
+from nearer.embedding.fitting import LossEmbedding, Recipe, align_fit, check_solver, fit
+from nearer.model import CrowdKernel, Hinge, Logistic, Loss, StudentT
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import SVRG, Factored, Projected
 from nearer.optimize.solvers.device_lbfgs import for_device
@@ -76,9 +75,9 @@ class Classical(LossEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         recipe = self._recipe(isinstance(comparisons, Comparisons))
-        with self._telling_of_interrupts():
+        with self._warning_of_early_interrupt():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-        self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
+        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
         self._report(fitted)
 
     def _recipe(self, in_memory: bool = True) -> Recipe:
@@ -87,7 +86,7 @@ class Classical(LossEmbedding):
 
     def _solver(self) -> AnySolver:
         if not isinstance(self.solver, str):
-            return checked_solver(self.solver)
+            return check_solver(self.solver)
         solvers: dict[str, AnySolver] = {
             "factored": Factored(),
             "svrg": SVRG(),
@@ -229,40 +228,6 @@ class CKL(Classical):
 
     def _loss(self) -> Loss:
         return CrowdKernel(self.mu)
-
-
-class SOE(TakesGraphs, Classical):
-    """Soft ordinal embedding (Terada and von Luxburg 2014).
-
-    Minimizes max(1 + d(near) - d(far), 0)^2, with distances and not their squares. An unweighted graph is taken as the
-    triplets that it stands for, a million of them, drawn evenly, if there are more; `LOE` takes them all.
-
-    Parameters
-    ----------
-    n_components : int, default 2
-        Dimension p of the map.
-    trace : float >= 0, default 0.0001
-        Penalty on the trace of the Gram matrix. In the unit of GNMDS, the value at which its map is a point: that of
-        SOE is never one.
-    {shared}
-    """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.0001,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        super().__init__(
-            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
-        )
-
-    def _loss(self) -> Loss:
-        return DistanceHinge()
 
 
 class FORTE(Classical):

@@ -163,10 +163,8 @@ def _additive_similarity(rows: Indices, weights: FloatArray, n_objects: int) -> 
 
 
 def _largest_of_random_answers(comparisons: Comparisons, rng: np.random.Generator) -> float:
-    """Return the largest eigenvalue of S among several sets of random answers to the questions asked.
-
-    Rows of one trial, or of one question, are turned round together: copies of a row are not new answers.
-    """
+    """Return the largest eigenvalue of S among several sets of random answers to the questions asked."""
+    # Answers to one trial, or one question, are flipped together: copies of a row are not new answers.
     rows, weights, n = comparisons.oriented, comparisons.sample_weight, comparisons.n_objects
     units = group_indices(comparisons)
     largest = 0.0
@@ -204,12 +202,9 @@ def _average_linkage(similarity: FloatArray) -> FloatArray:
 
 
 def _linkage_of_comparisons(comparisons: Comparisons, leading: FloatArray) -> FloatArray:
-    """Return the tree of 4-AL: each step merges the two clusters whose pairs were near most often.
-
-    The clusters p, q have the sum of w / (|p| |q| |r| |s|) over the comparisons of a pair across p, q with a pair
-    across two clusters r, s: near pairs less far pairs. Few comparisons leave many sums equal; then those most alike
-    in the leading directions are merged.
-    """
+    """Return the tree of 4-AL: each step merges the two clusters whose pairs were near most often."""
+    # Clusters p, q score the sum of w / (|p| |q| |r| |s|) over comparisons of a pair across p, q with a pair across two
+    # clusters r, s: near pairs less far pairs. With few comparisons many scores tie; the leading directions break ties.
     n = comparisons.n_objects
     rows, weights = np.array(comparisons.oriented, dtype=np.intp), comparisons.sample_weight
     names, sizes, sums = np.arange(n), np.ones(n), leading.copy()

@@ -32,101 +32,53 @@ from nearer.optimize.solvers import Factored
 from nearer.sampling.model import Draws
 from nearer.sampling.summaries import mean_map, predictive_probability
 
-QUESTIONS_OF_GRAM = 30_000
-_SHAPES_OF_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
-QUESTIONS_OF_POSTERIOR = 20_000
-_SHAPES_OF_POSTERIOR = (1.0, 3.0, 7.0)
-_MANY = 2.0  # questions that were asked, for each object: from there on they count about as much as others
+N_QUESTIONS_GRAM = 30_000
+_DEGREES_OF_FREEDOM_GRAM = (3.0, 30.0)  # for clusters and doubtful answers; for answers that are beyond doubt
+N_QUESTIONS_POSTERIOR = 20_000
+_DEGREES_OF_FREEDOM_POSTERIOR = (1.0, 3.0, 7.0)
+_MANY_PER_OBJECT = 2.0  # questions that were asked, for each object: from there on they count about as much as others
 
 
-class Answered(NamedTuple):
-    """Questions, the chance that each holds as written, and how much each counts.
+class SoftAnswers(NamedTuple):
+    """Questions, the chance that each holds as written, and how much each counts."""
 
-    Attributes
-    ----------
-    questions : ndarray of int, shape (m, 4)
-        Near and far pairs.
-    chances, weights : ndarray, shape (m,)
-    """
-
-    questions: NDArray[np.integer]
-    chances: FloatArray
+    questions: NDArray[np.integer]  # (m, 4), near and far pairs
+    chances: FloatArray  # (m,)
     weights: FloatArray
 
     def disagreement(self, points: FloatArray) -> float:
-        """Return how likely an answer differs from that of a map, a tie counted half.
-
-        Examples
-        --------
-        >>> one = Answered(np.array([[0, 1, 0, 2]]), np.array([0.75]), np.array([1.0]))
-        >>> one.disagreement(np.array([[0.0], [1.0], [2.0]])), one.disagreement(np.array([[0.0], [2.0], [1.0]]))
-        (0.25, 0.75)
-        >>> one.disagreement(np.zeros((3, 1)))
-        0.5
-        """
+        """Return how likely an answer differs from that of a map, a tie counted half."""
         i, j, l, k = self.questions.T  # noqa: E741
         margins = clear_ties(pair_distances(points, i, j), pair_distances(points, l, k))
         wrong = np.where(margins > 0, 1 - self.chances, self.chances)
         return float(np.average(np.where(margins == 0, 0.5, wrong), weights=self.weights))
 
 
-def questions_like(
+def mixed_questions(
     asked: NDArray[np.integer],
     weights: FloatArray,
     drawn: Sequence[NDArray[np.integer]],
     n_objects: int,
     share: float = 0.5,
 ) -> tuple[NDArray[np.int32], FloatArray]:
-    """Return questions as quadruplets, and weights that sum to 2: those drawn, and those asked.
-
-    Parameters
-    ----------
-    asked : ndarray of int, shape (m, 4)
-        The questions of the study.
-    weights : ndarray, shape (m,)
-        Of those.
-    drawn : three ndarrays of int, shape (k,)
-        Anchors and the two objects to compare with each, drawn from those that occur, so that objects come as often as
-        the study asks about them. Where two are the same there is no question.
-    n_objects : int
-    share : float
-        Of the questions asked in the weights.
-    """
+    """Return questions as quadruplets, and weights that sum to 2: those drawn, and those asked."""
     asked = asked.astype(np.int32, copy=False)
     anchors, near, far = drawn
     possible = (anchors != near) & (anchors != far) & (near != far)
-    new, counts = _counted(anchors[possible], near[possible], far[possible], n_objects)
+    new, counts = _count_questions(anchors[possible], near[possible], far[possible], n_objects)
     shares = np.concatenate([(1 - share) * counts / max(counts.sum(), 1), share * weights / weights.sum()])
     return np.concatenate([new, asked]), 2 * shares
 
 
-def distilled(
-    answered: Answered,
+def distill(
+    answered: SoftAnswers,
     n_objects: int,
     n_components: int,
     shapes: Sequence[float],
     others: Sequence[FloatArray],
     n_threads: int | None = None,
 ) -> tuple[FloatArray, bool]:
-    """Return the map of p dimensions that agrees best with soft answers.
-
-    Parameters
-    ----------
-    answered : Answered
-    n_objects, n_components : int
-    shapes : sequence of float
-        Degrees of freedom of t-STE that descent may take.
-    others : sequence of ndarray, shape (n, p)
-        Given maps, kept if they agree better.
-    n_threads : int, optional
-
-    Returns
-    -------
-    embedding : ndarray, shape (n, n_components)
-        Its size has no meaning.
-    interrupted : bool
-        Whether Ctrl-C ended the descent.
-    """
+    """Return the map of p dimensions that agrees best with soft answers."""
     questions, chances, weights = answered
     comparisons = Comparisons.from_quadruplets(
         np.concatenate([questions, questions[:, [2, 3, 0, 1]]]),
@@ -148,7 +100,7 @@ def distilled(
     return min([*maps, *others], key=answered.disagreement), interrupted
 
 
-def _counted(
+def _count_questions(
     anchors: NDArray[np.int32], near: NDArray[np.int32], far: NDArray[np.int32], n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.integer]]:
     """Return the different questions as quadruplets, and how often each was drawn: of few objects there are few."""
@@ -161,48 +113,26 @@ def _counted(
     return np.column_stack([anchors, lower, anchors, upper]).astype(np.int32), counts
 
 
-def distilled_gram(
+def distill_gram(
     comparisons: Comparisons, predictor: Predictor, calibration: Calibration, own: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, bool]:
-    """Distil a Gram matrix into a map of as many dimensions as a given map has.
-
-    Parameters
-    ----------
-    comparisons : Comparisons
-        They say what is asked; all weights are above 0.
-    predictor : Predictor
-        The teacher.
-    calibration : Calibration
-        What its margins say about probabilities.
-    own : ndarray, shape (n, p)
-        A given map, which is kept if it agrees better with the matrix.
-    rng : numpy Generator
-
-    Returns
-    -------
-    embedding : ndarray, shape (n, p)
-        With margins as large as those of the matrix on average.
-    interrupted : bool
-        Whether Ctrl-C ended the search.
-    """
+    """Distil a Gram matrix into a map of as many dimensions as a given map has."""
     n, size = comparisons.n_objects, predictor.size(comparisons)
     if not size > 0:
         return own, False
-    asked, weights = _distinct(comparisons)
-    questions, shares = questions_like(asked, weights, _drawn(asked, weights, n, rng), n)
+    asked, weights = _distinct_rows(comparisons)
+    questions, shares = mixed_questions(asked, weights, _draw_questions(asked, weights, n, rng), n)
     margins = predictor.margins(Comparisons.from_quadruplets(questions, n_objects=n))
     spread = predictor.spread(np.unique(comparisons.rows))
-    answered = Answered(questions, calibration.probability(margins / spread), shares)
-    points, interrupted = distilled(answered, n, own.shape[1], _SHAPES_OF_GRAM, [own])
-    its_size = Predictor.of(points @ points.T).size(comparisons)
+    answered = SoftAnswers(questions, calibration.probability(margins / spread), shares)
+    points, interrupted = distill(answered, n, own.shape[1], _DEGREES_OF_FREEDOM_GRAM, [own])
+    its_size = Predictor.from_solution(points @ points.T).size(comparisons)
     return (points * np.sqrt(size / its_size) if its_size > 0 else own), interrupted
 
 
-def _distinct(comparisons: Comparisons) -> tuple[NDArray[np.integer], FloatArray]:
-    """Return the different rows as answered, by first appearance, and the weight of each.
-
-    So the map does not depend on the way in which a row is written, nor on a repeated row in place of a weight.
-    """
+def _distinct_rows(comparisons: Comparisons) -> tuple[NDArray[np.integer], FloatArray]:
+    """Return the different rows as answered, by first appearance, and the weight of each."""
+    # So that the map depends neither on how a row is written, nor on a repeated row in place of a weight.
     rows, first, inverse = np.unique(
         canonical_pairs(comparisons.oriented), axis=0, return_index=True, return_inverse=True
     )
@@ -211,18 +141,16 @@ def _distinct(comparisons: Comparisons) -> tuple[NDArray[np.integer], FloatArray
     return rows[order], weights
 
 
-def _drawn(
+def _draw_questions(
     asked: NDArray[np.integer], weights: FloatArray, n_objects: int, rng: np.random.Generator
 ) -> list[NDArray[np.integer]]:
-    """Return anchors and two objects to compare with each, as often as they are asked about, of one group each.
-
-    Of a comparison of four objects each may be anchor, and each may be compared. About objects of groups that nothing
-    connects the matrix has nothing to say.
-    """
+    """Return anchors and two objects to compare with each, as often as they are asked about, of one group each."""
+    # Of a comparison of four objects each may be anchor, and each may be compared. The matrix says nothing about
+    # objects of components that no comparison connects.
     triplet = (asked[:, 0] == asked[:, 2])[:, None]
     anchors, compared = np.where(triplet, asked[:, :1], asked), np.where(triplet, asked[:, [1, 3, 1, 3]], asked)
     upto = np.cumsum(weights)
-    rows = np.searchsorted(upto[:-1] / upto[-1], rng.random((3, QUESTIONS_OF_GRAM)), side="right")
+    rows = np.searchsorted(upto[:-1] / upto[-1], rng.random((3, N_QUESTIONS_GRAM)), side="right")
     columns = rng.integers(4, size=rows.shape)
     drawn = [of[row, column] for of, row, column in zip((anchors, compared, compared), rows, columns, strict=True)]
     pairs = np.concatenate([asked[:, :2], asked[:, 2:]])
@@ -232,7 +160,7 @@ def _drawn(
     return [objects[together] for objects in drawn]
 
 
-def distilled_posterior(
+def distill_posterior(
     asked: NDArray[np.integer],
     weights: FloatArray,
     exposure: FloatArray,
@@ -241,37 +169,18 @@ def distilled_posterior(
     rng: np.random.Generator,
     n_threads: int | None,
 ) -> tuple[FloatArray, bool]:
-    """Distil the draws of a posterior into a map of p dimensions.
-
-    Questions are about all objects, also those in no comparison: in the middle of the map, where they would be put
-    otherwise, an object is near to all others.
-
-    Parameters
-    ----------
-    asked : ndarray of int, shape (m, 4)
-        The questions of the study. The more of them there are for each object, the more they count beside those that
-        are drawn: they tell what kind of questions matters, but a few would be learned by heart.
-    weights : ndarray, shape (m,)
-        Of those.
-    exposure : ndarray, shape (n,)
-        The logarithm of how often each object is asked about.
-    draws : Draws
-
-    Returns
-    -------
-    embedding : ndarray, shape (n, n_components)
-        Objects that occur in questions are centred, their axes in order of falling variance; its size has no meaning.
-    interrupted : bool
-        Whether Ctrl-C ended the descent.
-    """
+    """Distil the draws of a posterior into a map of p dimensions."""
+    # All objects are asked about, also those in no comparison: in the middle of the map, where they would be put
+    # otherwise, an object is near to all others. The more questions of the study there are for each object, the more
+    # they count next to those drawn: they show which questions matter, but a few would be overfitted.
     n, seen = len(exposure), np.isin(np.arange(len(exposure)), asked)
     rates = np.exp(exposure) / np.exp(exposure).sum()
-    drawn = list(rng.choice(n, size=(3, QUESTIONS_OF_POSTERIOR), p=rates))
+    drawn = list(rng.choice(n, size=(3, N_QUESTIONS_POSTERIOR), p=rates))
     each = len(asked) / seen.sum()
-    questions, shares = questions_like(asked, weights, drawn, n, 0.5 * each**2 / (each**2 + _MANY**2))
-    answered = Answered(questions, predictive_probability(draws, questions, n_threads), shares)
+    questions, shares = mixed_questions(asked, weights, drawn, n, 0.5 * each**2 / (each**2 + _MANY_PER_OBJECT**2))
+    answered = SoftAnswers(questions, predictive_probability(draws, questions, n_threads), shares)
     mean = np.zeros((n, draws.points.shape[2]))
     mean[seen] = mean_map(Draws(draws.points[:, seen], *draws[1:]))
     own = to_principal_axes(mean, seen)[:, :n_components]
-    points, interrupted = distilled(answered, n, n_components, _SHAPES_OF_POSTERIOR, [own], n_threads)
+    points, interrupted = distill(answered, n, n_components, _DEGREES_OF_FREEDOM_POSTERIOR, [own], n_threads)
     return principal_axes_of_seen(points, seen), interrupted

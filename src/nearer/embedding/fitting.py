@@ -1,4 +1,8 @@
-"""From comparisons, a loss, a penalty and a solver to a map; and the bases of estimators that are made of these."""
+"""From comparisons, a loss, a penalty and a solver to a map; new objects on a map; and the bases of such estimators.
+
+To place new objects, the old points are fixed: what remains is a small problem in the coordinates of the new ones, with
+the loss and the trace penalty of the fit, which starts at the mean of the objects that each was near to.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,6 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restrict_to_seen, seen_objects
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.placing import place_points
 from nearer.embedding.predictor import Predictor
 from nearer.geometry import align, double_center, embedding_from_gram, to_principal_axes
 from nearer.model import DistanceHinge, Loss
@@ -26,53 +29,29 @@ from nearer.optimize.solvers import Factored, FactoredOnDevice, Outcome, Progres
 from nearer.optimize.solvers.descent import max_dimensions, solve_with_restarts
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
 
-_FEW_OBJECTS = 1000
+_MAX_FEW_OBJECTS = 1000
 
 
 class Recipe(NamedTuple):
-    """What a method minimizes, and how.
-
-    Attributes
-    ----------
-    loss : Loss
-    penalty : Penalty
-    solver : Solver
-    rank : int
-        Dimension of the points, for a solver over points; of the map, for one over Gram matrices.
-    """
+    """What a method minimizes, and how."""
 
     loss: Loss
     penalty: Penalty
     solver: AnySolver
-    rank: int
+    rank: int  # dimension of the points, for a solver over points; of the map, for one over Gram matrices
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a fit leaves behind.
+    """What a fit leaves behind."""
 
-    Attributes
-    ----------
-    embedding : ndarray, shape (n, p)
-    solution : Solution
-        Its value is about the objects that are compared.
-    trace, ridge : float
-        The weights of the penalty, in the mean form of the problem.
-    total_weight : float
-        Of the comparisons.
-    vanishing_trace : float
-        The trace penalty from which on the map is a point; infinity for a loss without one.
-    predictor : Predictor, optional
-        The Gram matrix that predicts, if the map does not.
-    """
-
-    embedding: FloatArray
-    solution: Solution[Any]
-    trace: float
+    embedding: FloatArray  # (n, p)
+    solution: Solution[Any]  # its value is about the objects that are compared
+    trace: float  # the weights of the penalty, in the mean form of the problem
     ridge: float
-    total_weight: float
-    vanishing_trace: float
-    predictor: Predictor | None = None
+    total_weight: float  # of the comparisons
+    vanishing_trace: float  # the trace penalty from which on the map is a point; infinity for a loss without one
+    predictor: Predictor | None = None  # the Gram matrix that predicts, if the map does not
 
     def interrupted(self) -> Fitted:
         """Return the same as the result of a fit that Ctrl-C ended."""
@@ -86,20 +65,7 @@ def fit(
     start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> Fitted:
-    """Find the map that a recipe asks for.
-
-    Parameters
-    ----------
-    comparisons : Comparisons, ComparisonsFile or ComparisonsOnCluster
-        The latter two for solvers over points.
-    recipe : Recipe
-    rng : numpy Generator
-        For random starts.
-    start : ndarray, shape (n, p), optional
-        A map to go on from, for solvers over points, unless it is degenerate.
-    callback : callable, optional
-        Called with each `Progress`.
-    """
+    """Find the map that a recipe asks for."""
     solver = recipe.solver
     with limited_blas(solver.space, comparisons.n_objects):
         if solver.space == "points":
@@ -113,7 +79,7 @@ def fit(
         return fit_gram(comparisons, recipe, rng, callback)
 
 
-def checked_solver(solver: object) -> AnySolver:
+def check_solver(solver: object) -> AnySolver:
     """Return what a user has passed as a solver, or raise ValueError if it is none."""
     if isinstance(solver, type) or not hasattr(solver, "step"):
         raise ValueError(f"solver must be a name or an object such as nearer.optimize.solvers.ADMM(), got {solver!r}")
@@ -127,7 +93,7 @@ def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
     return start
 
 
-def turned(fitted: Fitted, onto: FloatArray | None) -> Fitted:
+def align_fit(fitted: Fitted, onto: FloatArray | None) -> Fitted:
     """Return a fit with its map turned to lie on the one before it, if there is one."""
     if onto is None:
         return fitted
@@ -139,7 +105,7 @@ def fit_gram(
 ) -> Fitted:
     """Solve for a Gram matrix; the map is its leading part."""
     n = comparisons.n_objects
-    _refuse_huge(n)
+    _check_gram_size(n)
     margins = MarginMap.from_quadruplets(comparisons.oriented, n)
     margins, weights = margins.merge_duplicates(comparisons.sample_weight)
     margins, seen = margins.over_seen_objects()
@@ -148,7 +114,7 @@ def fit_gram(
     embedding = np.zeros((n, recipe.rank))
     embedding[seen] = embedding_from_gram(double_center(solution.value.matrix), recipe.rank)
     everywhere = solution.value.expand(seen, n)
-    predictor = Predictor.of(everywhere.matrix, everywhere.specificities, problem.margins.diagonal)
+    predictor = Predictor.from_solution(everywhere.matrix, everywhere.specificities, problem.margins.diagonal)
     return Fitted(
         embedding, solution, problem.trace, problem.ridge, problem.total_weight, problem.vanishing_trace, predictor
     )
@@ -163,7 +129,7 @@ def fit_points(
 ) -> Fitted:
     """Solve for points; the map is these points, centred, axes in order of falling variance."""
     if not isinstance(source, InMemory) or not _mentions_few(source.comparisons):
-        return _fit_seen(source, recipe, rng, start, callback)
+        return _fit_compared(source, recipe, rng, start, callback)
     n = source.n_objects
     among, seen = restrict_to_seen(source.comparisons)
     if start is not None:
@@ -172,22 +138,21 @@ def fit_points(
     given = solver.start
     if not isinstance(given, str) and np.shape(given) == (n, recipe.rank):
         recipe = recipe._replace(solver=replace(solver, start=np.asarray(given)[seen]))
-    fitted = _fit_seen(InMemory(among), recipe, rng, start, callback)
+    fitted = _fit_compared(InMemory(among), recipe, rng, start, callback)
     embedding = np.zeros((n, recipe.rank))
     embedding[seen] = fitted.embedding
     return replace(fitted, embedding=embedding)
 
 
 def _mentions_few(comparisons: Comparisons) -> bool:
-    """Whether comparisons mention so few of all objects that the others need not be carried along.
-
-    Of few objects any that is not mentioned is left out: its direction would take a place in the start of the descent.
-    """
+    """Whether comparisons mention so few of all objects that the others need not be carried along."""
+    # Of few objects any that is not mentioned is left out: its direction would take a place in the start of the
+    # descent.
     n = comparisons.n_objects
-    return (n <= _FEW_OBJECTS or comparisons.rows.size < n // 2) and not seen_objects(comparisons).all()
+    return (n <= _MAX_FEW_OBJECTS or comparisons.rows.size < n // 2) and not seen_objects(comparisons).all()
 
 
-def _fit_seen(
+def _fit_compared(
     source: Source,
     recipe: Recipe,
     rng: np.random.Generator,
@@ -215,24 +180,22 @@ def _fit_seen(
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
     vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.slope_at_zero * largest
     if vanishing <= problem.trace:
-        solution = _nothing(problem)
+        solution = _zero_solution(problem)
     else:
         solution = solve_with_restarts(problem, solver, start, rng, callback)
     embedding = to_principal_axes(np.asarray(solution.value, np.float64), problem.object_weights > 0)
     return Fitted(embedding, solution, problem.trace, problem.ridge, problem.total_weight, vanishing)
 
 
-def _nothing(problem: FactoredProblem) -> Solution[FloatArray]:
+def _zero_solution(problem: FactoredProblem) -> Solution[FloatArray]:
     progress = Progress(0, problem.objective_at_zero, float("nan"))
     return Solution(np.zeros((problem.n_objects, problem.rank)), Outcome.VANISHED, 0, [progress])
 
 
-def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
-    """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points.
-
-    The leading part of a Gram matrix of high rank is a poor map of its own: what was cut away had its share in every
-    distance. Descent from there makes up for it.
-    """
+def refine_map(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
+    """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points."""
+    # The leading part of a Gram matrix of high rank is a poor map of its own: what was cut off had its share in every
+    # distance. Descent from there makes up for it.
     if not fitted.embedding.any() or not fitted.solution.outcome.ok:
         return fitted
     rank = fitted.embedding.shape[1]
@@ -242,7 +205,7 @@ def refined(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
     return fitted.interrupted() if solution.interrupted else fitted
 
 
-def with_points(fitted: Fitted, comparisons: Comparisons, recipe: Recipe) -> Fitted:
+def refit_map(fitted: Fitted, comparisons: Comparisons, recipe: Recipe) -> Fitted:
     """Return a fit with a map of its own, which a recipe over points finds."""
     if not fitted.solution.outcome.ok:
         points = fitted.embedding[:, : recipe.rank]
@@ -253,7 +216,7 @@ def with_points(fitted: Fitted, comparisons: Comparisons, recipe: Recipe) -> Fit
     return fitted.interrupted() if other.solution.interrupted else fitted
 
 
-def _refuse_huge(n_objects: int) -> None:
+def _check_gram_size(n_objects: int) -> None:
     """Refuse what no (n, n) matrix can be made for: most often identifiers taken for indices."""
     gigabytes = 8 * n_objects**2 / 1e9
     if gigabytes > 50:
@@ -284,9 +247,9 @@ class LossEmbedding(OrdinalEmbedding):
         holds = self._loss().probability_of(*distances)
         return np.column_stack([1 - holds, holds])
 
-    def _keep_fitted(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
-        self._keep_map(fitted.embedding, comparisons)
-        self._keep_run(fitted.solution, solver)
+    def _store_fit(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
+        self._store_map(fitted.embedding, comparisons)
+        self._store_run(fitted.solution, solver)
         self.trace_, self._total_weight = fitted.trace, fitted.total_weight
 
     def _report(self, fitted: Fitted) -> None:
@@ -308,13 +271,13 @@ class LossEmbedding(OrdinalEmbedding):
             advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
         else:
             return
-        self._tell(advice, fitted.solution.interrupted)
+        self._warn_of_outcome(advice, fitted.solution.interrupted)
 
-    def _extend(self, added: Comparisons) -> None:
-        self.embedding_ = self._placed(self.embedding_, added)
+    def _add_objects(self, added: Comparisons) -> None:
+        self.embedding_ = self._placed_points(self.embedding_, added)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
 
-    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+    def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         """Return the given points and those of the objects beyond them."""
         solution = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
         if solution.interrupted:
@@ -330,9 +293,9 @@ class GramEmbedding(LossEmbedding):
     gram_: FloatArray
     specificities_: FloatArray
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         n = self.n_objects_
         if hasattr(self, "gram_") and self.gram_.shape != (n, n):
             raise ValueError(f"gram_ has shape {self.gram_.shape}, and there are {n} objects")
@@ -342,18 +305,45 @@ class GramEmbedding(LossEmbedding):
             return super()._distances(quadruplets)
         return MarginMap.from_quadruplets(quadruplets, self.n_objects_).distances(self.gram_)
 
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         if not hasattr(self, "gram_"):
-            super()._extend(added)
+            super()._add_objects(added)
             return
         # The old objects keep their block of the matrix; new ones get points in the space that it spans. A constant on
         # the diagonal changes no margin; this one brings the matrix of the closed form into the cone.
         n = self.n_objects_
         lift = max(0.0, -float(np.linalg.eigvalsh(self.gram_)[0]))
-        points = self._placed(embedding_from_gram(self.gram_ + lift * np.eye(n), n), added)
+        points = self._placed_points(embedding_from_gram(self.gram_ + lift * np.eye(n), n), added)
         gram = points @ points.T - lift * np.eye(len(points))
         gram[:n, :n] = self.gram_
-        super()._extend(added)
+        super()._add_objects(added)
         self.gram_ = gram
         if hasattr(self, "specificities_"):
             self.specificities_ = np.pad(self.specificities_, (0, len(points) - n))
+
+
+def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> Solution[FloatArray]:
+    """Return the points of all objects of the comparisons, the first of which are given."""
+    n, k = len(points), comparisons.n_objects - len(points)
+    everything = np.concatenate([points, np.zeros((k, points.shape[1]))])
+    everything[n:] = _means_of_near_objects(everything, comparisons, n)
+    movable = np.arange(n + k) >= n
+    problem = FactoredProblem(InMemory(comparisons), loss, movable=movable, rank=points.shape[1])
+    problem = replace(problem, trace=trace / problem.total_weight)
+    solution = solve(problem, Factored(tol=1e-8), everything)
+    # The old points come back as they were, to the last bit.
+    return replace(solution, value=np.concatenate([points, solution.value[n:]]))
+
+
+def _means_of_near_objects(everything: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:
+    """Return, for each new object, the mean of the old ones that it was called near to, (k, p); 0 if there are none."""
+    near = comparisons.oriented[:, :2]
+    pairs = np.concatenate([near, near[:, ::-1]])
+    weights = np.tile(comparisons.sample_weight, 2)
+    kept = (pairs[:, 0] >= n) & (pairs[:, 1] < n)
+    pairs, weights = pairs[kept], weights[kept]
+    sums = np.zeros((comparisons.n_objects, everything.shape[1]))
+    np.add.at(sums, pairs[:, 0], weights[:, None] * everything[pairs[:, 1]])
+    totals = np.bincount(pairs[:, 0], weights, comparisons.n_objects)
+    means: FloatArray = (sums / np.where(totals > 0, totals, 1.0)[:, None])[n:]
+    return means

@@ -14,7 +14,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restrict_to_seen, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points, turned
+from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, align_fit, fit_points
 from nearer.geometry import to_principal_axes
 from nearer.model import Loss, SoftHinge
 from nearer.optimize.problems.points import FactoredProblem, Penalty
@@ -23,8 +23,8 @@ from nearer.optimize.solvers import Factored, Outcome, Shrinkage, Solution, solv
 from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.optimize.solvers.shrinkage import SchattenProblem
 
-_MOST_DIMENSIONS = 15
-_TRACE_OF_START = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found
+_MAX_DIMENSIONS = 15
+_START_TRACE = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found
 
 
 class LORE(LossEmbedding):
@@ -94,15 +94,15 @@ class LORE(LossEmbedding):
         self.n_objects = n_objects
         self.random_state = random_state
 
-    def with_chosen_settings(self) -> OrdinalEmbedding:
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, whose maps have as many columns as this one."""
-        same = super().with_chosen_settings()
+        same = super()._with_chosen_settings()
         same.set_params(n_components=self.embedding_.shape[1])
         return same
 
-    def quick_stand_in(self) -> OrdinalEmbedding:
+    def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return the same: many fits are compared with each other, which takes maps of one shape."""
-        return self.with_chosen_settings()
+        return self._with_chosen_settings()
 
     def _check_settings(self) -> None:
         if self.n_components is not None:
@@ -117,12 +117,12 @@ class LORE(LossEmbedding):
         return SoftHinge()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._in_memory(comparisons)
+        comparisons = self._require_in_memory(comparisons)
         solver = Shrinkage(tol=self.tol, max_iter=self.max_iter)
-        with self._telling_of_interrupts():
+        with self._warning_of_early_interrupt():
             fitted = self._fitted(comparisons, solver, callback)
         same_columns = start is not None and start.shape == fitted.embedding.shape
-        self._keep_fitted(turned(fitted, start if same_columns else None), comparisons, solver)
+        self._store_fit(align_fit(fitted, start if same_columns else None), comparisons, solver)
         self.singular_values_ = fitted.solution.state.sizes
         self.dimension_ = len(self.singular_values_)
         self._report(fitted)
@@ -131,9 +131,9 @@ class LORE(LossEmbedding):
         """Return the map over all objects; those in no comparison lie at the origin."""
         among, seen = restrict_to_seen(with_positive_weight(comparisons))
         n = among.n_objects
-        most = min(_MOST_DIMENSIONS if self.n_components is None else self.n_components, n - 1)
+        most = min(_MAX_DIMENSIONS if self.n_components is None else self.n_components, n - 1)
         with limited_blas("points", n):
-            recipe = Recipe(self._loss(), Penalty(_TRACE_OF_START, ridge=0.0), Factored(n_init=1), most)
+            recipe = Recipe(self._loss(), Penalty(_START_TRACE, ridge=0.0), Factored(n_init=1), most)
             first = fit_points(InMemory(among), recipe, stream(self.random_state, "start"), callback=callback)
             problem = self._problem(among, most)
             if first.solution.interrupted:
@@ -146,7 +146,9 @@ class LORE(LossEmbedding):
             turned_to_axes = to_principal_axes(solution.value, np.ones(n, dtype=bool))
             embedding[seen, : turned_to_axes.shape[1]] = turned_to_axes
         total_weight = problem.factored.total_weight
-        return Fitted(embedding, solution, _trace_like(problem, solution), 0.0, total_weight, first.vanishing_trace)
+        return Fitted(
+            embedding, solution, _equivalent_trace(problem, solution), 0.0, total_weight, first.vanishing_trace
+        )
 
     def _problem(self, comparisons: Comparisons, rank: int) -> SchattenProblem:
         """Return the problem with the penalty in its own units."""
@@ -160,9 +162,9 @@ class LORE(LossEmbedding):
     def _columns(self, solution: Solution[FloatArray]) -> int:
         return max(solution.value.shape[1], 1) if self.n_components is None else int(self.n_components)
 
-    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+    def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         found = max(self.dimension_, 1)  # columns beyond them are 0, for new objects as for old ones
-        placed = super()._placed(np.ascontiguousarray(points[:, :found]), added)
+        placed = super()._placed_points(np.ascontiguousarray(points[:, :found]), added)
         return np.pad(placed, ((0, 0), (0, points.shape[1] - found)))
 
     def _report(self, fitted: Fitted) -> None:
@@ -177,7 +179,7 @@ class LORE(LossEmbedding):
             self._warn("no dimension is worth its price, so that the map is a point; choose a smaller penalty")
 
 
-def _trace_like(problem: SchattenProblem, solution: Solution[Any]) -> float:
+def _equivalent_trace(problem: SchattenProblem, solution: Solution[Any]) -> float:
     """Return the weight of a trace penalty with the same derivative with respect to the largest singular value."""
     sizes: FloatArray = solution.state.sizes
     return float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0

@@ -23,16 +23,16 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.scale import (
     RIDGE,
+    check_design_size,
     corrected_quantiles,
     lapse_interval,
     lapse_ratio,
-    likeliest,
+    maximum_likelihood,
     nonadditivity,
     numbers_of,
     order_of,
     questions_of,
-    refitted,
-    refuse_many,
+    refits,
     scale_of,
     standard_errors,
 )
@@ -249,14 +249,14 @@ class MLDS(OrdinalEmbedding):
         among = n_simulations + 1  # the answers themselves are one of the sets
         return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         n = self.n_objects_
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
             raise ValueError(f"its scale or its order is not about {n} objects")
 
-    def _turn(self, axes: FloatArray) -> None:
+    def _rotate(self, axes: FloatArray) -> None:
         if axes[0, 0] < 0:
             raise ValueError("the scale of MLDS runs along its order; fit again with the order the other way round")
 
@@ -273,18 +273,18 @@ class MLDS(OrdinalEmbedding):
             raise ValueError(f"lapse must be a rate from 0 to below 1, or None to estimate it; got {self.lapse!r}")
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._in_memory(comparisons)
+        comparisons = self._require_in_memory(comparisons)
         order = order_of(comparisons.objects, self.order)
-        self._tell_of_names(comparisons.objects)
+        self._warn_of_sorted_labels(comparisons.objects)
         questions, seen = questions_of(comparisons, order)
-        refuse_many(len(questions.pairs) * len(seen))
+        check_design_size(len(questions.pairs) * len(seen))
         problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse)
         n_open = problem.n_open
-        with self._telling_of_interrupts():
-            problem, solution = likeliest(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
+        with self._warning_of_early_interrupt():
+            problem, solution = maximum_likelihood(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
         found = scale_of(solution.value[: problem.n_steps], order, seen)
-        self._keep_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
-        self._keep_run(solution, Newton())
+        self._store_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
+        self._store_run(solution, Newton())
         self.scale_, self.sigma_, self.order_ = found.scale, found.sigma, order
         self.lapse_ = problem.lapse_of(solution.value)
         self.standard_errors_ = np.full(comparisons.n_objects, np.nan)
@@ -294,7 +294,7 @@ class MLDS(OrdinalEmbedding):
         self.deviance_, self.aic_ = -2 * likelihood, 2 * n_parameters - 2 * likelihood
         self.explained_deviance_ = 1 + likelihood / (problem.totals.sum() * np.log(2))
         self.trace_, self._ridge = 0.0, problem.ridge
-        self._say(solution, n_open, seen)
+        self._report_solution(solution, n_open, seen)
 
     def _comparisons_in_memory(self) -> Comparisons:
         assert isinstance(self.comparisons_, Comparisons)
@@ -315,7 +315,7 @@ class MLDS(OrdinalEmbedding):
         rng = self._stream(random_state)
         problem, theta = self._solved_problem()
         drawn = (replace(problem, farther=problem.simulated(theta, rng)) for _ in range(number))
-        return refitted(drawn, number, theta)
+        return refits(drawn, number, theta)
 
     def _reweighted(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
         """Yield problems in which people have random weights, and their solutions."""
@@ -330,7 +330,7 @@ class MLDS(OrdinalEmbedding):
                 questions, _ = questions_of(replace(comparisons, weights=weights), self.order_)
                 yield replace(problem, farther=questions.farther, totals=questions.totals)
 
-        return refitted(drawn(), number, theta)
+        return refits(drawn(), number, theta)
 
     def _stream(self, random_state: RandomState) -> np.random.Generator:
         return stream(self.random_state if random_state is None else random_state, "start")
@@ -342,7 +342,7 @@ class MLDS(OrdinalEmbedding):
         near, far = (along[ends[..., 1]] - along[ends[..., 0]]).T
         return clear_ties(near, far)
 
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         """Put new objects on the scale where the added comparisons are likeliest, the old ones where they are."""
         if self.order is None and numbers_of(added.objects.tolist()) is None:
             raise ValueError(
@@ -361,7 +361,7 @@ class MLDS(OrdinalEmbedding):
         of_new = design[:, position[n:]]
         problem = ScalingProblem(of_new, questions.farther, questions.totals, link, offset, lapse=self.lapse_)
         problem = replace(problem, ridge=RIDGE if problem.n_open else 0.0)
-        _, solution = likeliest(problem)
+        _, solution = maximum_likelihood(problem)
         if solution.interrupted:
             raise KeyboardInterrupt
         scale[n:] += self.sigma_ * solution.value
@@ -371,17 +371,19 @@ class MLDS(OrdinalEmbedding):
         self.standard_errors_ = np.pad(self.standard_errors_, (0, len(order) - n), constant_values=np.nan)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
 
-    def _tell_of_names(self, objects: NDArray[Any]) -> None:
+    def _warn_of_sorted_labels(self, objects: NDArray[Any]) -> None:
         if self.order is None and numbers_of(objects.tolist()) is None:
             listed = ", ".join(format_label(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
             warn_caller(
                 f"MLDS: objects are taken in the order {listed}; say which is right by order=[...].", UserWarning
             )
 
-    def _say(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
+    def _report_solution(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
         first, last = self.order_[seen[0]], self.order_[seen[-1]]
         if solution.interrupted:
-            self._tell(f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True)
+            self._warn_of_outcome(
+                f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True
+            )
         elif not solution.outcome.ok:
             self._warn(f"{solution.outcome.value}. Check the answers, and the order of the objects")
         elif not np.isfinite(self.sigma_):

@@ -29,9 +29,9 @@ from nearer.optimize.solvers.descent import best_of_restarts, spectral_start
 from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem, TotalOrder
 
-_MOST_OBJECTS = 20_000  # two matrices of 3 GB
+_MAX_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0
-_AGREEING = 1e-3  # of stress
+_STRESS_AGREEMENT_TOL = 1e-3  # of stress
 
 
 class NonmetricMDS(LossEmbedding):
@@ -142,7 +142,7 @@ class NonmetricMDS(LossEmbedding):
         self._check_settings()
         matrix = read_dissimilarities(D, self.n_objects)
         n = len(matrix)
-        _refuse_many(n)
+        _check_n_objects(n)
         self._check_dimensions(n)
         everywhere = read_pair_weights(weights, n)
         a, b = np.nonzero(np.triu(np.isfinite(matrix) & (everywhere > 0), 1))
@@ -154,14 +154,16 @@ class NonmetricMDS(LossEmbedding):
         ranks = np.unique(values, return_inverse=True)[1].ravel()
         order = TotalOrder(ranks, own, self.ties)  # type: ignore[arg-type]
         problem = StressProblem(pairs, order, len(seen))
-        with self._telling_of_interrupts():
-            solution = self._restarted(problem, lambda: _classical(problem, ranks, self.n_components), callback)
-        self._keep_solution(solution, seen, chain)
+        with self._warning_of_early_interrupt():
+            solution = self._best_of_starts(
+                problem, lambda: _classical_start(problem, ranks, self.n_components), callback
+            )
+        self._store_solution(solution, seen, chain)
         self.disparities_ = np.full((n, n), np.nan)
         np.fill_diagonal(self.disparities_, 0.0)
         self.disparities_[a, b] = self.disparities_[b, a] = solution.state.disparities
-        self._from_matrix = True
-        self._say(solution)
+        self._fitted_to_matrix = True
+        self._report_solution(solution)
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -169,7 +171,7 @@ class NonmetricMDS(LossEmbedding):
 
         A map of dissimilarities takes no comparisons: fit again with all dissimilarities, or add objects by `place`.
         """
-        if getattr(self, "_from_matrix", False):
+        if getattr(self, "_fitted_to_matrix", False):
             raise ValueError(
                 "the map was fitted to dissimilarities, to which partial_fit cannot add comparisons; call "
                 "fit_dissimilarities with a larger matrix, or put new objects on the map with place"
@@ -187,29 +189,29 @@ class NonmetricMDS(LossEmbedding):
                 raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._in_memory(comparisons)
+        comparisons = self._require_in_memory(comparisons)
         kept, seen = relabel_by_appearance(comparisons)
-        _refuse_many(len(seen))
+        _check_n_objects(len(seen))
         pairs, order = ComparedPairs.of(kept, self.gap)
         problem = StressProblem(pairs, order, len(seen))
         if start is not None and (start.shape[1] != self.n_components or not np.ptp(start) > 0):
             start = None
-        with self._telling_of_interrupts():
+        with self._warning_of_early_interrupt():
             if start is not None:
                 solution = solve(problem, self._solver(), start[seen], callback=callback)
             else:
-                solution = self._restarted(problem, lambda: _spectral(kept, self.n_components), callback)
-        self._keep_solution(solution, seen, comparisons)
+                solution = self._best_of_starts(problem, lambda: _spectral_start(kept, self.n_components), callback)
+        self._store_solution(solution, seen, comparisons)
         if start is not None:
             self.embedding_ = align(self.embedding_, start, scaling=False, moving=False)
         self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
-        self._from_matrix = False
-        self._say(solution)
+        self._fitted_to_matrix = False
+        self._report_solution(solution)
 
     def _solver(self) -> Smacof:
         return Smacof(tol=self.tol, max_iter=self.max_iter)
 
-    def _restarted(
+    def _best_of_starts(
         self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
     ) -> Solution[FloatArray]:
         """Return the solution of least stress from a first start and from random ones."""
@@ -224,42 +226,42 @@ class NonmetricMDS(LossEmbedding):
                     return
 
         with limited_blas("points", problem.n_objects):
-            return best_of_restarts(descents(), _AGREEING)
+            return best_of_restarts(descents(), _STRESS_AGREEMENT_TOL)
 
-    def _keep_solution(
+    def _store_solution(
         self, solution: Solution[FloatArray], seen: NDArray[np.integer], comparisons: Comparisons
     ) -> None:
         points = np.zeros((comparisons.n_objects, self.n_components))
         points[seen] = solution.value
-        self._keep_map(to_principal_axes(points, np.isin(np.arange(len(points)), seen)), comparisons)
-        self._keep_run(solution, self._solver())
+        self._store_map(to_principal_axes(points, np.isin(np.arange(len(points)), seen)), comparisons)
+        self._store_run(solution, self._solver())
         self.stress_ = solution.objective
         self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())
 
-    def _say(self, solution: Solution[FloatArray]) -> None:
+    def _report_solution(self, solution: Solution[FloatArray]) -> None:
         outcome = solution.outcome
         if solution.interrupted:
-            self._tell(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
+            self._warn_of_outcome(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
         elif not outcome.ok:
             self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
 
-    def _placed(self, points: FloatArray, added: Comparisons) -> FloatArray:
+    def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         # The loss of SOE asks for a difference of 1; on a large map that is little more than the right order.
-        placed = super()._placed(_PLACING_SCALE * points, added) / _PLACING_SCALE
+        placed = super()._placed_points(_PLACING_SCALE * points, added) / _PLACING_SCALE
         return np.concatenate([points, placed[len(points) :]])
 
     def _loss(self) -> Loss:
         return DistanceHinge()
 
 
-def _refuse_many(n_objects: int) -> None:
-    if n_objects > _MOST_OBJECTS:
+def _check_n_objects(n_objects: int) -> None:
+    if n_objects > _MAX_OBJECTS:
         raise ValueError(
             f"{n_objects} objects need matrices of {8 * n_objects**2 / 1e9:.0f} GB each; fit SOE, which makes none"
         )
 
 
-def _classical(problem: StressProblem, ranks: NDArray[np.intp], n_components: int) -> FloatArray:
+def _classical_start(problem: StressProblem, ranks: NDArray[np.intp], n_components: int) -> FloatArray:
     """Return classical scaling of the ranks: they are all that an increasing transformation leaves."""
     n, (a, b) = problem.n_objects, problem.pairs.T
     places = rankdata(ranks) / len(ranks)
@@ -277,7 +279,7 @@ def _classical(problem: StressProblem, ranks: NDArray[np.intp], n_components: in
     return points
 
 
-def _spectral(comparisons: Comparisons, n_components: int) -> FloatArray:
+def _spectral_start(comparisons: Comparisons, n_components: int) -> FloatArray:
     return np.asarray(spectral_start(FactoredProblem(InMemory(comparisons), DistanceHinge(), rank=n_components)))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_w
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
-from nearer.embedding.distillation import distilled_posterior
+from nearer.embedding.distillation import distill_posterior
 from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
@@ -29,10 +29,12 @@ from nearer.sampling.chains import SamplingResult
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import (
     HYPERPARAMETERS,
+    DistinctComparisons,
     Draws,
     Model,
     Population,
     Prior,
+    Reliability,
     annotator_reliability,
     draw_annotator_effects,
     draws_of,
@@ -54,18 +56,115 @@ from nearer.sampling.summaries import (
 )
 from nearer.sampling.variational import Variational, sample_variational
 
-MOST_COMPONENTS = 15
-_N_PAIRS = 50  # whose distances are diagnosed
+MAX_COMPONENTS = 15
+_N_DIAGNOSED_PAIRS = 50
+Sampler: TypeAlias = Microcanonical | NUTS | Variational
 
 
-def two_maps(labels: list[Any]) -> str:
-    """Say which objects are in two places.
+@dataclass(frozen=True, eq=False)
+class PosteriorSample:
+    """Draws from the posterior, over all objects."""
 
-    Examples
-    --------
-    >>> two_maps(["a", "b"])
-    "two maps explain the answers alike: 'a', 'b' may lie in either of two places"
-    """
+    model: Model  # of all objects, without comparisons
+    unknowns: FloatArray  # (k, size of that model)
+    compared: NDArray[np.integer]  # positions of the objects that are compared, or were placed later
+    draws: Draws
+    reliability: dict[Any, Reliability] | None
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        sampled: SamplingResult,
+        compared: NDArray[np.integer],
+        comparisons: Comparisons,
+        rng: np.random.Generator,
+    ) -> PosteriorSample:
+        """Return the draws of a model of the objects compared, with all others drawn from the prior."""
+        unknowns = sampled.unknowns.reshape(-1, model.size)
+        larger, all_unknowns = add_objects(model, unknowns, compared, comparisons.n_objects, rng)
+        reliability = annotator_reliability(model, unknowns, comparisons)
+        draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
+        return cls(larger, all_unknowns, compared, draws, reliability)
+
+    def with_objects(self, added: Comparisons, prior: Prior | None, rng: np.random.Generator) -> PosteriorSample:
+        """Return draws with new objects, each drawn given the old ones."""
+        before = len(self.model.exposure)
+        larger, unknowns = add_objects(self.model, self.unknowns, np.arange(before), added.n_objects, rng)
+        about, mentioned = model_of(added, larger.n_components, prior, by_annotator=False)
+        distinct = replace(about.comparisons, pairs=mentioned.astype(np.int32)[about.comparisons.pairs])
+        # As usual: how often somebody asked about them at another time is luck.
+        larger.exposure[mentioned[mentioned >= before]] = 0.0
+        new = np.arange(added.n_objects) >= before
+        unknowns = sample_new_objects(replace(larger, comparisons=distinct), unknowns, new, rng)
+        draws = Draws(draws_of(larger, unknowns).points, *self.draws[1:])
+        return replace(self, model=larger, unknowns=unknowns, draws=draws)
+
+    @property
+    def compared_draws(self) -> Draws:
+        """The draws without the objects in no comparison."""
+        return Draws(self.draws.points[:, self.compared], *self.draws[1:])
+
+    def log_distances(self) -> list[FloatArray]:
+        """Return the logarithms of the distances of some pairs in each draw, (k,) each, relative to its size."""
+        drawn = np.random.default_rng(0).integers(len(self.compared), size=(_N_DIAGNOSED_PAIRS, 2))
+        pairs = self.compared[drawn[drawn[:, 0] != drawn[:, 1]]]
+        if len(pairs) == 0:
+            pairs = self.compared[None, :2]
+        points = self.draws.points
+        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
+        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
+
+
+class PosteriorSummary(NamedTuple):
+    """One map of the posterior, how its draws scatter around it, and the number of dimensions."""
+
+    embedding: FloatArray
+    covariances: FloatArray  # (n, p, p)
+    dimension: int | None
+    dimension_evidence: FloatArray
+    bimodal: NDArray[np.integer]  # positions of objects that may lie in either of two places
+    interrupted: bool
+
+
+class Convergence(NamedTuple):
+    """R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
+
+    diagnostics: dict[str, Diagnosis]
+    problems: list[str]
+
+    @classmethod
+    def of(cls, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool) -> Convergence:
+        """Return what the chains say; nothing of a variational approximation, which has none."""
+        if isinstance(sampler, Variational):
+            return cls({}, [])
+        chains, n_draws, _ = sampled.unknowns.shape
+        quantities = {"log_density": sampled.densities}
+        for number, name in enumerate(HYPERPARAMETERS):
+            quantities[name] = sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
+        diagnostics = {name: diagnose(values) for name, values in quantities.items()}
+        distances = [diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]
+        # NaN: a distance that never changed, or too few draws.
+        rhats, sizes = np.array(distances).T
+        rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
+        worst = diagnostics["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
+        problems = []
+        compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
+        if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
+            problems.append("time was up before chains could be compared")
+        # Chains that differ by an object in two places cannot agree.
+        agree = bimodal or sampled.vote_error <= getattr(sampler, "tolerance", 0.0) / 20
+        if worst.rhat > MAX_RHAT and chains > 1 and not agree:
+            problems.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
+        if worst.effective < MIN_EFFECTIVE_DRAWS and not agree:
+            problems.append(f"the draws are worth only {worst.effective:.0f} independent ones")
+        if isinstance(sampler, NUTS) and sampled.n_divergent > 0.02 * chains * sampler.n_draws:
+            problems.append(f"{sampled.n_divergent} trajectories diverged")
+        return cls(diagnostics, problems)
+
+
+def bimodality_message(labels: list[Any]) -> str:
+    """Return the sentence about objects that may lie in either of two places."""
     return f"two maps explain the answers alike: {quote_all(labels)} may lie in either of two places"
 
 
@@ -100,7 +199,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
-    n_threads : int, optional
+    n_jobs : int, optional
         Chains at a time; as many as the machine has cores if left out.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -130,7 +229,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
-    two_places_ : list
+    bimodal_objects_ : list
         Objects that may lie in either of two places: the answers leave two maps open, and there are draws of both.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
@@ -160,18 +259,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
     (15, 2)
     """
 
-    draws_: Draws
     covariances_: FloatArray
+    _posterior: PosteriorSample
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
         max_components: int | None = None,
-        solver: str | Microcanonical | NUTS | Variational = "auto",
+        solver: str | Sampler = "auto",
         budget: float | None = None,
         prior: Prior | None = None,
-        n_threads: int | None = None,
+        n_jobs: int | None = None,
         n_objects: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -180,9 +279,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.solver = solver
         self.budget = budget
         self.prior = prior
-        self.n_threads = n_threads
+        self.n_jobs = n_jobs
         self.n_objects = n_objects
         self.random_state = random_state
+
+    @property
+    def draws_(self) -> Draws:
+        """Maps, slopes, offsets and lapse rates of the draws."""
+        return self._posterior.draws
+
+    @property
+    def reliability_(self) -> dict[Any, Reliability] | None:
+        """For each person, how often an answer is the one that the map gives; None where people are not known."""
+        return self._posterior.reliability
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
         """Return k maps drawn from the posterior, (k, n_objects_, p), each turned and scaled onto `embedding_`.
@@ -196,15 +305,15 @@ class PosteriorEmbedding(OrdinalEmbedding):
         maps = self.draws_.points[rng.choice(len(self.draws_), size=k, replace=k > len(self.draws_))]
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
-        return align(maps, wide, seen=self._seen)
+        return align(maps, wide, seen=self._posterior.compared)
 
-    def map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
+    def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         """Return maps drawn from the posterior, and the covariances of the places."""
         check_is_fitted(self)
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
-    def wide_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
+    def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
         """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
@@ -213,17 +322,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
-        chosen = self._unknowns[rng.choice(len(self._unknowns), size=k, replace=k > len(self._unknowns))]
-        larger, unknowns = add_objects(self._larger, chosen, np.arange(n), max(n_objects or n, n), rng)
+        model, unknowns = self._posterior.model, self._posterior.unknowns
+        chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
+        larger, unknowns = add_objects(model, chosen, np.arange(n), max(n_objects or n, n), rng)
         return population_of(larger, unknowns, by_annotator=self.reliability_ is not None)
 
-    def quick_stand_in(self) -> OrdinalEmbedding:
+    def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return CKL, whose model of answers is of the same kind, with seconds in place of minutes for a fit."""
         check_is_fitted(self)
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else None
         return CKL(self.embedding_.shape[1], random_state=seed)
 
-    def for_judging(self) -> OrdinalEmbedding:
+    def _for_cross_validation(self) -> OrdinalEmbedding:
         """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
         model: OrdinalEmbedding = clone(self)
         return model.set_params(solver="fast") if self.solver in ("auto", "thorough") else model
@@ -243,19 +353,22 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_level(level)
         return covariance_ellipses(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
-        n = self.n_objects_
-        if self._seen.size and not 0 <= self._seen.min() <= self._seen.max() < n:
-            raise ValueError("_seen has positions that are not in its list of objects")
+        super()._check_state()
+        n, compared = self.n_objects_, self._posterior.compared
+        if compared.size and not 0 <= compared.min() <= compared.max() < n:
+            raise ValueError("its compared objects are not all in its list of objects")
         if self.draws_.points.shape[1] != n:
             raise ValueError(f"its draws are not about {n} objects")
 
-    def _turn(self, axes: FloatArray) -> None:
-        super()._turn(axes)
-        self.covariances_ = axes.T @ self.covariances_ @ axes
-        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
+    def _rotate(self, axes: FloatArray) -> None:
+        super()._rotate(axes)
+        self._store_covariances(axes.T @ self.covariances_ @ axes)
+
+    def _store_covariances(self, covariances: FloatArray) -> None:
+        self.covariances_ = covariances
+        self.embedding_std_ = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
 
     def _check_settings(self) -> None:
         if self.n_components is not None:
@@ -273,14 +386,14 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError(f"prior must have finite centers and positive scales; got {prior!r}")
         if self.budget is not None:
             check_number("budget", self.budget, above=0)
-        if self.n_threads is not None and (not isinstance(self.n_threads, int | np.integer) or self.n_threads < 1):
-            raise ValueError(f"n_threads must be an integer >= 1 or None, got {self.n_threads!r}")
+        if self.n_jobs is not None:
+            check_integer("n_jobs", self.n_jobs, 1)
 
-    def _method(self, model: Model) -> Microcanonical | NUTS | Variational:
-        if isinstance(self.solver, Microcanonical | NUTS | Variational):
+    def _sampler(self, model: Model) -> Sampler:
+        if isinstance(self.solver, Sampler):
             return self.solver
         work = len(model.comparisons) * model.n_components
-        named: dict[Any, Microcanonical | NUTS | Variational] = {
+        named: dict[Any, Sampler] = {
             "auto": Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough(),
             "fast": Microcanonical.for_cross_validation(work),
@@ -294,140 +407,96 @@ class PosteriorEmbedding(OrdinalEmbedding):
             )
         return named[self.solver]
 
-    def _fit(
-        self,
-        comparisons: Judgments,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
-        comparisons = self._in_memory(comparisons)
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
+        comparisons = self._require_in_memory(comparisons)
+        model, compared = self._model(comparisons)
+        sampler = self._sampler(model)
+        rng = stream(self.random_state, "start")
+        sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
+        posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng)
+        summary = self._summary(posterior, model.comparisons, comparisons, rng, start)
+        sampled = replace(sampled, interrupted=sampled.interrupted or summary.interrupted)
+        convergence = Convergence.of(sampled, sampler, posterior, bimodal=summary.bimodal.size > 0)
+        self._store_map(summary.embedding, comparisons)
+        self._store_posterior(posterior, summary)
+        self._store_sampling(sampled, sampler, convergence)
+        for progress in self.history_ if callback is not None else ():
+            callback(progress)  # type: ignore[misc]
+        self._report(convergence.problems, sampled.interrupted)
+
+    def _model(self, comparisons: Comparisons) -> tuple[Model, NDArray[np.integer]]:
+        """Return the model of the objects that are compared, and their positions."""
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
-        free = min(self.max_components or MOST_COMPONENTS, max(n_compared - 1, 1))
-        most = max(free, self.n_components or 1)
-        model, seen = model_of(comparisons, most, self.prior)
-        method = self._method(model)
-        rng = stream(self.random_state, "start")
-        seed = np.random.SeedSequence(int(rng.integers(2**63)))
-        if isinstance(method, NUTS):
-            sampled = sample_nuts(model, method, seed.spawn(method.n_chains), self._threads())
-        elif isinstance(method, Variational):
-            sampled = sample_variational(model, method, seed)
-        else:
-            sampled = sample_until_converged(model, method, [], seed, self._threads(), self.budget)
-        self._keep_draws(model, seen, sampled, comparisons, rng)
-        self.solver_: Any = method
-        if self._summarize(model, comparisons, rng, start):
-            sampled = replace(sampled, interrupted=True)
-        self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
-        if callback is not None:
-            for progress in self.history_:
-                callback(progress)
-        self._diagnose(sampled, not isinstance(method, Variational))
+        free = min(self.max_components or MAX_COMPONENTS, max(n_compared - 1, 1))
+        return model_of(comparisons, max(free, self.n_components or 1), self.prior)
 
-    def _threads(self) -> int:
+    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> SamplingResult:
+        if isinstance(sampler, NUTS):
+            return sample_nuts(model, sampler, seed.spawn(sampler.n_chains), self._n_threads())
+        if isinstance(sampler, Variational):
+            return sample_variational(model, sampler, seed)
+        return sample_until_converged(model, sampler, [], seed, self._n_threads(), self.budget)
+
+    def _n_threads(self) -> int:
         from nearer.optimize.kernels import default_threads
 
-        return self.n_threads or default_threads()
+        return self.n_jobs or default_threads()
 
-    def _keep_draws(
+    def _summary(
         self,
-        model: Model,
-        seen: NDArray[np.integer],
-        sampled: SamplingResult,
+        posterior: PosteriorSample,
+        distinct: DistinctComparisons,
         comparisons: Comparisons,
         rng: np.random.Generator,
-    ) -> None:
-        unknowns = sampled.unknowns.reshape(-1, model.size)
-        self._seen = seen
-        self._larger, self._unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
-        draws = draws_of(self._larger, self._unknowns)
-        self.reliability_ = annotator_reliability(model, unknowns, comparisons)
-        self.draws_ = draw_annotator_effects(model, unknowns, draws, rng)
-        self.comparisons_ = comparisons
-        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
-        self.classes_ = np.array([-1, 1])
-        self.n_iter_ = sampled.n_steps
-
-    def _summarize(
-        self, model: Model, comparisons: Comparisons, rng: np.random.Generator, onto: FloatArray | None
-    ) -> bool:
-        """Set one map and the dimension; say whether Ctrl-C ended the search for it."""
-        known = Draws(self.draws_.points[:, self._seen], *self.draws_[1:])
-        self.dimension_evidence_ = dimension_shares(known)
-        called_for = int(self.dimension_evidence_.argmax()) + 1
-        self.dimension_: int | None = min(called_for, max(n_resolvable_dimensions(known, called_for), 2))
-        # Signs of their own: what is drawn for the map must not depend on the number of trials.
+        onto: FloatArray | None,
+    ) -> PosteriorSummary:
+        """Return the dimension, and one map of that dimension that answers most like the posterior."""
+        draws, compared = posterior.draws, posterior.compared
+        known = posterior.compared_draws
+        evidence = dimension_shares(known)
+        probable = int(evidence.argmax()) + 1
+        dimension: int | None = min(probable, max(n_resolvable_dimensions(known, probable), 2))
+        # A generator of its own: what is drawn for the map must not depend on the number of trials.
         if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
-            self.dimension_ = None
-        wanted = self.n_components or self.dimension_ or min(2, known.points.shape[2])
-        asked, weights = self._seen[model.comparisons.quadruplets], model.comparisons.total_weights
-        found, interrupted = distilled_posterior(
-            asked, weights, self._larger.exposure, self.draws_, wanted, rng, self._threads()
-        )
-        summary = align_draws(self.draws_, found, self._seen)
-        if onto is not None and onto.shape[1] == wanted:
-            turned = align(summary.embedding, onto, scaling=False, moving=False, seen=self._seen)
-            summary = align_draws(self.draws_, turned, self._seen)
-        self.embedding_, self.covariances_ = summary
-        places = align(self.draws_.points[:, self._seen], self.embedding_[self._seen])
-        twice = bimodal_objects(places, self.embedding_[self._seen])
-        self.two_places_: list[Any] = self.objects_[self._seen[twice]].tolist()
-        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
-        return interrupted
+            dimension = None
+        n_components = self.n_components or dimension or min(2, known.points.shape[2])
+        asked, weights, exposure = compared[distinct.quadruplets], distinct.total_weights, posterior.model.exposure
+        found, interrupted = distill_posterior(asked, weights, exposure, draws, n_components, rng, self._n_threads())
+        embedding, covariances = align_draws(draws, found, compared)
+        if onto is not None and onto.shape[1] == n_components:
+            rotated = align(embedding, onto, scaling=False, moving=False, seen=compared)
+            embedding, covariances = align_draws(draws, rotated, compared)
+        places = align(known.points, embedding[compared])
+        bimodal = compared[bimodal_objects(places, embedding[compared])]
+        return PosteriorSummary(embedding, covariances, dimension, evidence, bimodal, interrupted)
 
-    def _diagnose(self, sampled: SamplingResult, checked: bool) -> None:
-        self.diagnostics_: dict[str, Diagnosis] = {}
-        self.vote_error_, self.n_replaced_ = sampled.vote_error, sampled.n_replaced
-        self.converged_ = not sampled.interrupted
-        advice = []
-        if checked:
-            chains, n_draws, _ = sampled.unknowns.shape
-            shaped = {
-                name: sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
-                for number, name in enumerate(HYPERPARAMETERS)
-            }
-            found = {"log_density": diagnose(sampled.densities)} | {key: diagnose(of) for key, of in shaped.items()}
-            distances = [diagnose(of.reshape(chains, n_draws)) for of in self._distances_of_pairs()]
-            # NaN: a distance that never changed, or too few draws to tell anything.
-            rhats, sizes = np.array(distances).T
-            rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
-            found["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
-            self.diagnostics_ = found
-            worst = found["distances"]
-            compares = isinstance(self.solver_, Microcanonical) and self.solver_.n_chains > 1
-            if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
-                advice.append("time was up before chains could be compared")
-            settled = sampled.vote_error <= getattr(self.solver_, "tolerance", 0.0) / 20
-            settled = settled or bool(self.two_places_)  # chains that differ by that cannot agree
-            if worst.rhat > MAX_RHAT and chains > 1 and not settled:
-                advice.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-            if worst.effective < MIN_EFFECTIVE_DRAWS and not settled:
-                advice.append(f"the draws are worth only {worst.effective:.0f} independent ones")
-            if isinstance(self.solver_, NUTS) and sampled.n_divergent > 0.02 * chains * self.solver_.n_draws:
-                advice.append(f"{sampled.n_divergent} trajectories diverged")
-        if advice:
-            self.converged_ = False
+    def _store_posterior(self, posterior: PosteriorSample, summary: PosteriorSummary) -> None:
+        self._posterior = posterior
+        self._store_covariances(summary.covariances)
+        self.dimension_, self.dimension_evidence_ = summary.dimension, summary.dimension_evidence
+        self.bimodal_objects_: list[Any] = self.objects_[summary.bimodal].tolist()
+
+    def _store_sampling(self, sampled: SamplingResult, sampler: Sampler, convergence: Convergence) -> None:
+        self.solver_: Any = sampler
+        self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
+        self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
+        self.diagnostics_ = convergence.diagnostics
+        self.converged_ = not sampled.interrupted and not convergence.problems
+
+    def _report(self, problems: list[str], interrupted: bool) -> None:
+        if problems:
             self._warn(
-                f"{', and '.join(advice)}. Predictions may still be good; before you rely on distances, sample longer "
-                "with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
+                f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
+                "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
             )
-        if self.two_places_:
-            self._warn(f"{two_maps(self.two_places_)}; answers that compare them with others would decide")
-        if sampled.interrupted:
-            self._tell("the fit was interrupted; what was drawn so far is on the estimator", interrupted=True)
-
-    def _distances_of_pairs(self) -> list[FloatArray]:
-        """Return the logarithms of some distances in each draw."""
-        drawn = np.random.default_rng(0).integers(len(self._seen), size=(_N_PAIRS, 2))
-        pairs = self._seen[drawn[drawn[:, 0] != drawn[:, 1]]]
-        if len(pairs) == 0:
-            pairs = self._seen[None, :2]
-        points = self.draws_.points
-        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
-        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
+        if self.bimodal_objects_:
+            message = bimodality_message(self.bimodal_objects_)
+            self._warn(f"{message}; answers that compare them with others would decide")
+        if interrupted:
+            self._warn_of_outcome("the fit was interrupted; what was drawn so far is on the estimator", interrupted)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
@@ -435,46 +504,34 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
-        holds = self._chances(self._comparisons(X).quadruplets)
+        holds = self._probabilities(self._comparisons(X).quadruplets)
         return np.column_stack([1 - holds, holds])
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         """Return the log-odds that comparisons hold."""
-        return np.asarray(logit(self._chances(quadruplets)))
+        return np.asarray(logit(self._probabilities(quadruplets)))
 
-    def _chances(self, quadruplets: NDArray[np.integer]) -> FloatArray:
-        chances = predictive_probability(self.draws_, quadruplets, self.n_threads)
+    def _probabilities(self, quadruplets: NDArray[np.integer]) -> FloatArray:
+        probabilities = predictive_probability(self.draws_, quadruplets, self.n_jobs)
         # Two objects that nothing is known of are equally far from a third; draws of them differ by chance.
-        unheard = np.ones(self.n_objects_, dtype=bool)
-        unheard[self._seen] = False
+        unknown = np.ones(self.n_objects_, dtype=bool)
+        unknown[self._posterior.compared] = False
         i, j, l, k = quadruplets.T  # noqa: E741
         for a, b, c, d in ((i, j, l, k), (i, j, k, l), (j, i, l, k), (j, i, k, l)):
-            chances[(a == c) & unheard[b] & unheard[d]] = 0.5
-        chances[unheard[quadruplets].all(axis=1)] = 0.5
-        return chances
+            probabilities[(a == c) & unknown[b] & unknown[d]] = 0.5
+        probabilities[unknown[quadruplets].all(axis=1)] = 0.5
+        return probabilities
 
-    def _extend(self, added: Comparisons) -> None:
-        """Draw the places of new objects, given each draw of the old ones, and put them on the map."""
-        before, rng = self.n_objects_, stream(self.random_state, "start")
-        larger, unknowns = add_objects(self._larger, self._unknowns, np.arange(before), added.n_objects, rng)
-        about, mentioned = model_of(added, larger.n_components, self.prior, by_annotator=False)
-        distinct = replace(about.comparisons, pairs=mentioned.astype(np.int32)[about.comparisons.pairs])
-        # As usual: how often somebody asked about them at another time is luck.
-        larger.exposure[mentioned[mentioned >= before]] = 0.0
-        new = np.arange(added.n_objects) >= before
-        self._unknowns = sample_new_objects(replace(larger, comparisons=distinct), unknowns, new, rng)
-        self._larger = larger
-        self.draws_ = Draws(draws_of(larger, self._unknowns).points, *self.draws_[1:])
+    def _add_objects(self, added: Comparisons) -> None:
+        """Draw new objects given each draw of the old ones; on the map, which stays, they lie at their means."""
+        before, old = self.n_objects_, self.embedding_
+        posterior = self._posterior.with_objects(added, self.prior, stream(self.random_state, "start"))
+        aligned = align(posterior.draws.points, old, seen=posterior.compared)[:, before:]
+        centers = aligned.mean(axis=0)
+        away = aligned - centers
+        everywhere = np.concatenate([posterior.compared, np.arange(before, added.n_objects)])
+        self._posterior = replace(posterior, compared=everywhere)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
-        self._put_on_map(before)
-        self._seen = np.concatenate([self._seen, np.arange(before, added.n_objects)])
-
-    def _put_on_map(self, before: int) -> None:
-        """Lay the draws onto the old part of the map, which stays, and take the mean of the new objects."""
-        old = self.embedding_
-        turned = align(self.draws_.points, old, seen=self._seen)[:, before:]
-        centres = turned.mean(axis=0)
-        away = turned - centres
-        self.embedding_ = np.vstack([old, centres])
-        self.covariances_ = np.concatenate([self.covariances_, np.einsum("kip,kiq->ipq", away, away) / len(away)])
-        self.embedding_std_ = np.sqrt(np.diagonal(self.covariances_, axis1=1, axis2=2))
+        self.embedding_ = np.vstack([old, centers])
+        new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
+        self._store_covariances(np.concatenate([self.covariances_, new_covariances]))

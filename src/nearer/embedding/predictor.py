@@ -24,30 +24,21 @@ from nearer.model.answers import answer_probability
 from nearer.optimize.problems.gram import with_specificities
 from nearer.optimize.problems.margins import MarginMap, clear_ties
 
-_USUAL_LAPSE, _RANGE = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
-_SLOPE_RANGE = 1.0  # of the logarithm, around the odds as they are
+_LAPSE_LOGIT_MEAN, _LAPSE_LOGIT_SD = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
+_LOG_SLOPE_SD = 1.0  # of the logarithm, around the odds as they are
 
 
 class Predictor(NamedTuple):
-    """A Gram matrix, (n, n), and the part of its diagonal that specificities make up, (n,), each at least 0.
-
-    Examples
-    --------
-    >>> line = np.array([[0.0], [1.0], [3.0]])
-    >>> Predictor.of(line @ line.T).margins(Comparisons.from_triplets([[0, 1, 2]]))
-    array([8.])
-    """
+    """A Gram matrix, (n, n), and the part of its diagonal that specificities make up, (n,), each at least 0."""
 
     gram: FloatArray
     specificities: FloatArray
 
     @classmethod
-    def of(cls, gram: FloatArray, specificities: FloatArray | None = None, diagonal: float = 1.0) -> Self:
-        """Return the predictor for a solution whose diagonal counts ``diagonal`` times: w (g_ii + s_i).
-
-        A constant on the diagonal changes no margin; it is set such that nothing is taken away from that of G, and the
-        matrix stays in the cone.
-        """
+    def from_solution(cls, gram: FloatArray, specificities: FloatArray | None = None, diagonal: float = 1.0) -> Self:
+        """Return the predictor for a solution whose diagonal counts ``diagonal`` times: w (g_ii + s_i)."""
+        # A constant on the diagonal changes no margin; this one takes nothing away from the diagonal of G, and keeps
+        # the matrix in the cone.
         beyond = diagonal * np.diagonal(with_specificities(gram, specificities)) - np.diagonal(gram)
         beyond = beyond - beyond.min()
         return cls(with_specificities(gram, beyond), beyond)
@@ -62,7 +53,7 @@ class Predictor(NamedTuple):
 
     def spread(self, objects: NDArray[np.integer]) -> float:
         """Return the mean squared distance between these objects."""
-        return spread_of(self.gram[np.ix_(objects, objects)])
+        return mean_squared_distance(self.gram[np.ix_(objects, objects)])
 
     def scaled(self, factor: float) -> Predictor:
         """Return the predictor with all entries multiplied by a factor."""
@@ -74,38 +65,32 @@ class Predictor(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """Slope and lapse rate.
-
-    Examples
-    --------
-    >>> Calibration(slope=2.0, lapse=0.1).probability(np.array([0.0, 100.0, -100.0])).round(3).tolist()
-    [0.5, 0.95, 0.05]
-    """
+    """Slope and lapse rate."""
 
     slope: float
     lapse: float
 
     @classmethod
-    def of(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
+    def from_margins(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
         """Return the calibration of held-out margins, in units of the spread, of comparisons that read as answered."""
         return cls._most_likely(margins, weights, np.inf)
 
     @classmethod
-    def of_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
+    def from_log_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
         """Return the calibration of held-out log-odds of comparisons that read as answered."""
-        return cls._most_likely(odds, weights, _SLOPE_RANGE)
+        return cls._most_likely(odds, weights, _LOG_SLOPE_SD)
 
     @classmethod
     def _most_likely(cls, margins: FloatArray, weights: FloatArray, slope_range: float) -> Calibration:
         def cost(unknowns: FloatArray) -> float:
             log_slope, lapse = unknowns
             chances = cls(float(np.exp(log_slope)), float(expit(lapse))).probability(margins)
-            unusual = ((lapse - _USUAL_LAPSE) / _RANGE) ** 2 + (log_slope / slope_range) ** 2
+            unusual = ((lapse - _LAPSE_LOGIT_MEAN) / _LAPSE_LOGIT_SD) ** 2 + (log_slope / slope_range) ** 2
             return float(-weights @ np.log(chances) + unusual / 2)
 
         size = float(np.average(np.abs(margins), weights=weights))
         bounds = [(-7.0, 9.0), (-12.0, 3.0)]
-        start = np.array([np.clip(-np.log(size), -6, 8) if size > 0 else 0.0, _USUAL_LAPSE])
+        start = np.array([np.clip(-np.log(size), -6, 8) if size > 0 else 0.0, _LAPSE_LOGIT_MEAN])
         found = minimize(cost, start, method="L-BFGS-B", bounds=bounds).x
         return cls(float(np.exp(found[0])), float(expit(found[1])))
 
@@ -122,26 +107,13 @@ def check_calibration(calibration: object) -> None:
         raise ValueError(f"_calibration is no slope and lapse rate: {calibration!r}")
 
 
-def spread_of(gram: FloatArray) -> float:
-    """Return the mean squared distance between objects of a Gram matrix.
-
-    Examples
-    --------
-    >>> line = np.array([[0.0], [2.0]])
-    >>> spread_of(line @ line.T)
-    4.0
-    """
+def mean_squared_distance(gram: FloatArray) -> float:
+    """Return the mean squared distance between objects of a Gram matrix."""
     return _spread(len(gram), float(np.trace(gram)), float(gram.sum()))
 
 
-def spread_of_points(points: FloatArray) -> float:
-    """Return the mean squared distance between points, (n, p).
-
-    Examples
-    --------
-    >>> spread_of_points(np.array([[0.0], [2.0]]))
-    4.0
-    """
+def mean_squared_distance_of_points(points: FloatArray) -> float:
+    """Return the mean squared distance between points, (n, p)."""
     total = points.sum(axis=0)
     return _spread(len(points), float(np.vdot(points, points)), float(total @ total))
 

@@ -1,4 +1,4 @@
-"""A scale along an order: which order, which steps are likeliest, and what follows from them."""
+"""Estimation of a scale along an order: the order, the likeliest steps, and their intervals and tests."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from nearer.optimize.solvers.driver import Callback, Solution, solve
 from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
-_LAPSE_TOL, _MOST_LAPSES = 1e-4, 0.99  # of the ends of an interval
-_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
+_LAPSE_TOL, _MAX_LAPSE = 1e-4, 0.99  # of the ends of an interval
+_START_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
 _NEWTON, _ROUGH, _RESAMPLED = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
 _NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
-_MOST_NUMBERS = 1.25e8  # of the design matrix: 1 GB
+_MAX_DESIGN_ENTRIES = 1.25e8  # of the design matrix: 1 GB
 
 
 class Scale(NamedTuple):
@@ -66,15 +66,7 @@ def standard_errors(problem: ScalingProblem, theta: FloatArray) -> FloatArray:
 
 
 def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) -> NDArray[np.intp]:
-    """Return the rows of objects, from the first in an order to the last, (n,).
-
-    Examples
-    --------
-    >>> order_of(np.array(["10", "2", "30"]), None)
-    array([1, 0, 2])
-    >>> order_of(np.array(["dark", "light", "mid"]), ["dark", "mid", "light"])
-    array([0, 2, 1])
-    """
+    """Return the rows of objects, from the first in an order to the last, (n,)."""
     labels = objects.tolist()
     if order is None:
         numbers = numbers_of(labels)
@@ -90,14 +82,7 @@ def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) 
 
 
 def numbers_of(labels: list[Any]) -> FloatArray | None:
-    """Return the numbers that labels are, or in which alone they differ, (n,); None for other labels.
-
-    Examples
-    --------
-    >>> numbers_of(["grey 10", "grey 9"])
-    array([10.,  9.])
-    >>> numbers_of(["grey", "white"])
-    """
+    """Return the numbers that labels are, or in which alone they differ, (n,); None for other labels."""
     try:
         numbers = np.array([float(label) for label in labels])
     except (TypeError, ValueError):
@@ -116,25 +101,23 @@ def questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[Ord
     return questions._replace(pairs=inside.reshape(questions.pairs.shape)), seen
 
 
-def likeliest(
+def maximum_likelihood(
     problem: ScalingProblem,
     callback: Callback | None = None,
     start: FloatArray | None = None,
     solver: Newton = _NEWTON,
 ) -> tuple[ScalingProblem, Solution[FloatArray]]:
-    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has.
-
-    With a free lapse rate there may be several maxima: the highest of a few rates is where it is sought. The lapse rate
-    of the problem is 0 where that came out, at the bound.
-    """
+    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has."""
+    # With a free lapse rate there may be several maxima: the search begins at the best of a few rates. At the bound,
+    # the lapse rate of the problem returned is fixed at 0.
     if problem.lapse is not None:
         return _maximum(problem, solver, callback, start)
     start = None if start is None else start[: problem.n_steps]
     without, at_none = _maximum(replace(problem, lapse=0.0), solver, callback, start)
     if at_none.interrupted:
         return without, at_none
-    begin, least, steps = _LAPSES[0], np.inf, at_none.value
-    for lapse in _LAPSES:
+    begin, least, steps = _START_LAPSES[0], np.inf, at_none.value
+    for lapse in _START_LAPSES:
         fixed = solve(replace(without, lapse=lapse), _ROUGH, steps)
         if fixed.objective < least:
             begin, least, steps = lapse, fixed.objective, fixed.value
@@ -155,12 +138,12 @@ def _maximum(
     return problem, solution
 
 
-def refitted(
+def refits(
     problems: Iterator[ScalingProblem], number: int, start: FloatArray
 ) -> Iterator[tuple[ScalingProblem, FloatArray]]:
-    """Yield so many problems as `likeliest` returns them, and their solutions."""
+    """Yield so many problems as `maximum_likelihood` returns them, and their solutions."""
     for problem in progress_bar("scales", number, problems):
-        found, solution = likeliest(problem, start=start, solver=_RESAMPLED)
+        found, solution = maximum_likelihood(problem, start=start, solver=_RESAMPLED)
         if solution.interrupted:
             raise KeyboardInterrupt
         yield found, solution.value
@@ -169,16 +152,7 @@ def refitted(
 def corrected_quantiles(
     drawn: FloatArray, estimate: FloatArray, level: float, expansion: float = 1.0
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,).
-
-    An expansion moves the ends outwards in normal deviates: to those of Student's t, say (Hesterberg 2015).
-
-    Examples
-    --------
-    >>> draws = np.arange(101.0)[:, None]
-    >>> [end.round(6).item() for end in corrected_quantiles(draws, np.array([50.0]), 0.9)]
-    [5.0, 95.0]
-    """
+    """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,)."""
     below = (drawn < estimate).mean(axis=0) + (drawn == estimate).mean(axis=0) / 2
     shift = 2 * ndtri(below.clip(0.5 / len(drawn), 1 - 0.5 / len(drawn)))
     ends = ndtr(shift + expansion * ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
@@ -190,60 +164,51 @@ def corrected_quantiles(
 
 def lapse_ratio(problem: ScalingProblem, start: FloatArray | None = None) -> float:
     """Return twice the gain of the log-likelihood by a free lapse rate over none."""
-    without, at_none = likeliest(replace(problem, lapse=0.0), start=start)
-    free, at_free = likeliest(replace(problem, lapse=None), start=at_none.value)
+    without, at_none = maximum_likelihood(replace(problem, lapse=0.0), start=start)
+    free, at_free = maximum_likelihood(replace(problem, lapse=None), start=at_none.value)
     values = replace(without, ridge=0.0).value(at_none.value), replace(free, ridge=0.0).value(at_free.value)
     return max(2 * (values[0] - values[1]), 0.0)
 
 
 def lapse_interval(problem: ScalingProblem, theta: FloatArray, level: float) -> tuple[float, float]:
-    """Return the lapse rates that a likelihood ratio test does not reject, with theta the maximum of the likelihood.
-
-    Resamples of a rate that is near its bound, or at it, say little of how far above it the true one may be.
-    """
+    """Return the lapse rates that a likelihood ratio test does not reject, with theta the maximum of the likelihood."""
+    # Resamples of a rate at its bound, or near it, say little of how far above it the true one may be.
     steps, found = theta[: problem.n_steps], problem.lapse_of(theta)
     accepted = replace(problem, ridge=0.0).value(theta) + chi2.ppf(level, 1) / 2
 
     def excess(lapse: float) -> float:
-        fixed, solution = likeliest(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLED)
+        fixed, solution = maximum_likelihood(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLED)
         return replace(fixed, ridge=0.0).value(solution.value) - accepted
 
     low = brentq(excess, 0.0, found, xtol=_LAPSE_TOL) if found > 0 and excess(0.0) > 0 else 0.0
-    high = brentq(excess, found, _MOST_LAPSES, xtol=_LAPSE_TOL) if excess(_MOST_LAPSES) > 0 else 1.0
+    high = brentq(excess, found, _MAX_LAPSE, xtol=_LAPSE_TOL) if excess(_MAX_LAPSE) > 0 else 1.0
     return float(low), float(high)
 
 
 def nonadditivity(problem: ScalingProblem, theta: FloatArray, lengths: FloatArray) -> float:
-    """Return the score statistic of a length of its own for each interval, against lengths that add up.
-
-    With e the Pearson residuals, J the derivatives of the chances by the parameters and D those by the lengths, both
-    over the standard deviations of answers, it is |P e|^2, P the projection onto what D spans beyond J.
-
-    Parameters
-    ----------
-    problem : ScalingProblem
-    theta : ndarray, shape (k,)
-        Its solution.
-    lengths : ndarray, shape (q, l)
-        1 for the interval that is the upper one in a question, -1 for the other.
-    """
+    """Return the score statistic of a length of its own for each interval, against lengths that add up."""
+    # With Pearson residuals e, and derivatives of the probabilities by the parameters (J) and the lengths (D), each
+    # over the standard deviations of answers, it is |P e|^2, P the projection onto what D spans beyond J. In
+    # ``lengths``, (q, l), 1 is the upper interval of a question and -1 the lower one.
     if problem.lapse_of(theta) == 0:  # at the bound, where it is no free parameter
         problem, theta = replace(problem, lapse=0.0), theta[: problem.n_steps]
     jacobian = problem.standardized_jacobian(theta)
     by_lengths = problem.standardized_slopes(theta)[:, None] * lengths
     residuals = problem.pearson_residuals(theta)
-    return _explained(residuals, np.column_stack([jacobian, by_lengths])) - _explained(residuals, jacobian)
+    return _explained_length(residuals, np.column_stack([jacobian, by_lengths])) - _explained_length(
+        residuals, jacobian
+    )
 
 
-def _explained(residuals: FloatArray, columns: FloatArray) -> float:
+def _explained_length(residuals: FloatArray, columns: FloatArray) -> float:
     """Return the squared length of the projection of residuals onto the space of columns."""
     along = columns.T @ residuals
     return float(along @ np.linalg.pinv(columns.T @ columns, rcond=1e-9, hermitian=True) @ along)
 
 
-def refuse_many(numbers: int) -> None:
+def check_design_size(numbers: int) -> None:
     """Refuse a design matrix that memory does not hold."""
-    if numbers > _MOST_NUMBERS:
+    if numbers > _MAX_DESIGN_ENTRIES:
         raise ValueError(
             f"so many questions and objects need a matrix of {8 * numbers / 1e9:.0f} GB; MLDS is for some tens of "
             "objects: take fewer, or fit SOE(n_components=1)"

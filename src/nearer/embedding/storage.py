@@ -52,10 +52,11 @@ _KNOWN = {
     "Smacof": "nearer.optimize.solvers.smacof",
     "Calibration": "nearer.embedding.predictor",
     "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
-    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe.paths"),
-    "SearchResult": "nearer.embedding.dmoe.search",
+    **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),
+    "SearchResult": "nearer.embedding.dmoe_search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
     "Model": "nearer.sampling.model",
+    "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
     "Reliability": "nearer.sampling.model",
 }
@@ -148,7 +149,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
         if "by_state" in what:
             return _made_by_state(what, arrays)
         model = _estimator(what, arrays)
-        model.check_consistency()
+        model._check_state()
         _try_out(model)
     except Exception as error:  # settings and figures of any kind have gone into code that trusts them
         reason = f"{quote(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)

@@ -85,7 +85,7 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
     >>> found.matrix.shape, bool(found.matrix[0, 1] < found.matrix[0, 2]), found.spread
     ((3, 3), True, None)
     """
-    draws = model.chosen_.wide_draws(N_DRAWS, 0)
+    draws = model._chosen._full_rank_draws(N_DRAWS, 0)
     if draws is not None:
         mean, spread = _moments(draws)
         return Distances(mean, spread, model.objects_)

@@ -237,7 +237,7 @@ def bootstrap(
     kept = resolve_grouping(judgments, by) if by else default_resampling_unit(judgments)
     units = _units(judgments, kept)
     model = _fitted(estimator, judgments)
-    draws = model.map_draws(int(n_resamples), random_state)
+    draws = model._map_draws(int(n_resamples), random_state)
     if draws is not None:
         return Bootstrap(model.embedding_, *draws, model.objects_)
     if not model.embedding_.any():
@@ -248,7 +248,7 @@ def bootstrap(
     total = n_resamples * (1 if alone or not n_simulations else 2)
     total += n_simulations + N_STEPS * N_COPIES if n_simulations else 0
     with progress_bar("bootstrap", total, unit="fit") as bar:
-        work = Work(model.with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
+        work = Work(model._with_chosen_settings(), model.embedding_, judgments, n_jobs, bar)
         maps = work.resampled(units, n_resamples, rng)
         spread = mean_squares(maps - model.embedding_)
         distances = np.empty(0)

@@ -39,7 +39,7 @@ from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
 from nearer.embedding import SOE, STE
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.posterior_embedding import two_maps
+from nearer.embedding.posterior_embedding import bimodality_message
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
@@ -159,12 +159,12 @@ class Study:
     @property
     def chosen(self) -> OrdinalEmbedding:
         """The method that made the map: of several, the one that was chosen."""
-        return self.model.chosen_
+        return self.model._chosen
 
     @property
     def is_distribution(self) -> bool:
         """Whether the map summarizes a distribution of maps, whose draws are at hand."""
-        return self.chosen.map_draws(1, 0) is not None
+        return self.chosen._map_draws(1, 0) is not None
 
     @property
     def compared_with(self) -> str:
@@ -319,8 +319,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
     if n_components is None and getattr(study.chosen, "dimension_", 1) is None:
         study = replace(study, notes=(*study.notes, _no_dimension_note(study.n_components)))
-    if twice := getattr(study.chosen, "two_places_", []):
-        study = replace(study, notes=(*study.notes, f"{two_maps(twice)}, and their ellipses hold both"))
+    if twice := getattr(study.chosen, "bimodal_objects_", []):
+        study = replace(study, notes=(*study.notes, f"{bimodality_message(twice)}, and their ellipses hold both"))
     return study
 
 
@@ -406,7 +406,7 @@ class Analysis:
 def _error(study: Study, seed: int) -> HeldOutError:
     settings = study.settings
     return held_out_error(
-        _weighted_like_map(settings, settings.estimator(study.n_components).for_judging()),
+        _weighted_like_map(settings, settings.estimator(study.n_components)._for_cross_validation()),
         study.answers.comparisons,
         by=settings.by,
         level=settings.level,
@@ -443,7 +443,7 @@ def _disagreement_of_chains(study: Study) -> Finding | None:
 
 def _distances(study: Study, seed: int) -> SplitHalf:
     # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
-    method = study.chosen.quick_stand_in() if study.is_distribution else study.chosen.with_chosen_settings()
+    method = study.chosen._fast_surrogate() if study.is_distribution else study.chosen._with_chosen_settings()
     more = study.more_dimensions
     enough = None if more is None else STE(more, random_state=seed)
     settings = study.settings
@@ -471,7 +471,7 @@ def _annotators_apply(study: Study) -> bool:
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:
-    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen.quick_stand_in())
+    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen._fast_surrogate())
     return learning_curve(method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 

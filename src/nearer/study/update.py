@@ -355,7 +355,7 @@ def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalE
     padded = np.zeros_like(points)  # axes that one of the two lacks are orthogonal to the others
     p = min(points.shape[1], onto.shape[1])
     padded[:, :p] = (onto - onto.mean(axis=0))[:, :p]
-    return model.turned(rotation(points - points.mean(axis=0), padded)[0])
+    return model.rotated(rotation(points - points.mean(axis=0), padded)[0])
 
 
 def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
@@ -443,7 +443,7 @@ def place_objects(
     n_unsure = int(unsure.sum())
     if covariances is None:
         return Placed(labels, points, None, n_answers, n_unsure)
-    draws = model.map_draws(1, 0)
+    draws = model._map_draws(1, 0)
     if draws is not None:
         return Placed(labels, points, draws.covariances[before:], n_answers)
     rng = stream(random_state, "split")

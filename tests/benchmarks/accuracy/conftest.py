@@ -6,7 +6,7 @@ import pytest
 from benchmarks.accuracy import DATA_SETS, DataSet, Trial, Truth
 from benchmarks.accuracy.trial import trial_seed
 from benchmarks.programs import Program
-from nearer.datasets import downloading, make_gaussian, sample_triplets
+from nearer.datasets import make_gaussian, public_sets, sample_triplets
 
 # A stand-in for cblearn: no fit is real. GNMDS puts object i at i * (1 + lambd), STE fails, TSTE never ends, CKL
 # orders the objects the wrong way unless mu is 10, SOE says how it was called.
@@ -79,7 +79,7 @@ def no_data(monkeypatch, tmp_path):
     monkeypatch.delenv("NEARER_DATA", raising=False)
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(downloading, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "downloading.py"))
+    monkeypatch.setattr(public_sets, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "public_sets.py"))
     return tmp_path
 
 

@@ -2,28 +2,34 @@ import numpy as np
 import pytest
 
 from nearer import Penalty
-from nearer.embedding.dmoe.paths import Given, paths
+from nearer.embedding.dmoe_search import FixedSettings, candidate_paths
 
-OPEN = Given(Penalty.open())
+OPEN = FixedSettings(Penalty.open())
 
 
 def candidates(given=OPEN, n_components=2, solver="auto", **more):
-    return [each for path in paths(given, n_components, solver, **more) for each in path.candidates]
+    return [each for path in candidate_paths(given, n_components, solver, **more) for each in path.candidates]
 
 
 @pytest.mark.parametrize(
     ("given", "holds"),
     [
-        (Given(Penalty(0.07, None, None, None)), lambda each: each.penalty.trace == 0.07),
-        (Given(Penalty(None, 7.0, None, None)), lambda each: each.penalty.ridge == 7),
-        (Given(Penalty(None, None, 0.7, None)), lambda each: each.penalty.diagonal == 0.7 and each.rank == "full"),
-        (Given(Penalty(None, None, None, 7.0)), lambda each: each.penalty.specificity == 7 and each.rank == "full"),
-        (Given(Penalty.open(), nu=0.7), lambda each: each.nu == 0.7),
-        (Given(Penalty.open(), power=2), lambda each: each.power == 2),
-        (Given(Penalty.open(), power=1), lambda each: each.power == 1 and each.rank == "full"),
-        (Given(Penalty.open(), power=3), lambda each: each.power == 3 and each.rank != "full"),
-        (Given(Penalty.open(), rank="full"), lambda each: each.rank == "full"),
-        (Given(Penalty.open(), rank=7), lambda each: each.rank == 7),
+        (FixedSettings(Penalty(0.07, None, None, None)), lambda each: each.penalty.trace == 0.07),
+        (FixedSettings(Penalty(None, 7.0, None, None)), lambda each: each.penalty.ridge == 7),
+        (
+            FixedSettings(Penalty(None, None, 0.7, None)),
+            lambda each: each.penalty.diagonal == 0.7 and each.rank == "full",
+        ),
+        (
+            FixedSettings(Penalty(None, None, None, 7.0)),
+            lambda each: each.penalty.specificity == 7 and each.rank == "full",
+        ),
+        (FixedSettings(Penalty.open(), nu=0.7), lambda each: each.nu == 0.7),
+        (FixedSettings(Penalty.open(), power=2), lambda each: each.power == 2),
+        (FixedSettings(Penalty.open(), power=1), lambda each: each.power == 1 and each.rank == "full"),
+        (FixedSettings(Penalty.open(), power=3), lambda each: each.power == 3 and each.rank != "full"),
+        (FixedSettings(Penalty.open(), rank="full"), lambda each: each.rank == "full"),
+        (FixedSettings(Penalty.open(), rank=7), lambda each: each.rank == 7),
     ],
 )
 def test_what_is_given_is_in_every_candidate(given, holds):
@@ -57,14 +63,14 @@ def test_the_dimension_of_the_map_is_among_the_ranks():
 
 def test_few_comparisons_are_for_full_matrices():
     assert {each.rank for each in candidates(per_object=1.0)} == {"full"}
-    assert all(path.trust == 1 for path in paths(OPEN, 2, "auto", per_object=50))
-    assert min(path.trust for path in paths(OPEN, 2, "auto", per_object=5)) == 0.5
-    assert candidates(Given(Penalty.open(), rank=3), per_object=1.0)  # unless a rank was asked for
+    assert all(path.trust == 1 for path in candidate_paths(OPEN, 2, "auto", per_object=50))
+    assert min(path.trust for path in candidate_paths(OPEN, 2, "auto", per_object=5)) == 0.5
+    assert candidates(FixedSettings(Penalty.open(), rank=3), per_object=1.0)  # unless a rank was asked for
     assert candidates(solver="factored", per_object=1.0)
 
 
 def test_nothing_is_left_of_what_contradicts_itself():
-    assert candidates(Given(Penalty(None, None, 0.4, None), rank=3)) == []
-    full = candidates(Given(Penalty(0.0, None, 1.0, np.inf), rank="full"))
+    assert candidates(FixedSettings(Penalty(None, None, 0.4, None), rank=3)) == []
+    full = candidates(FixedSettings(Penalty(0.0, None, 1.0, np.inf), rank="full"))
     assert full
     assert all(each.penalty.ridge > 0 for each in full)  # without any penalty there is no solution

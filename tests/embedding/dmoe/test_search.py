@@ -11,9 +11,8 @@ from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
-from nearer.embedding.dmoe import search as tuning
-from nearer.embedding.dmoe.paths import Given, along, paths
-from nearer.embedding.dmoe.search import CrossValidation, worth_tuning
+from nearer.embedding import dmoe_search as tuning
+from nearer.embedding.dmoe_search import CrossValidation, FixedSettings, can_tune, candidate_paths, fit_path
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize import ADMM
 from nearer.optimize.problems.margins import error_from_margins
@@ -25,7 +24,7 @@ FLIPPED = np.random.default_rng(1).random(900) < 0.15
 NOISY = Comparisons.from_triplets(
     sample_triplets(POINTS, 900, random_state=2).rows, y=np.where(FLIPPED, -1, 1), n_objects=30
 )
-PATHS = paths(Given(Penalty.open()), 2, "auto")
+PATHS = candidate_paths(FixedSettings(Penalty.open()), 2, "auto")
 
 
 def found(comparisons, **more):
@@ -34,7 +33,7 @@ def found(comparisons, **more):
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_a_path_is_as_good_as_fits_from_nothing(path):
-    errors = [error_from_margins(each.margins(TEST)) for each in along(path.candidates, CLEAN, closed=False)]
+    errors = [error_from_margins(each.margins(TEST)) for each in fit_path(path.candidates, CLEAN, closed=False)]
     for candidate, error in zip(path.candidates, errors, strict=True):
         assert error == pytest.approx(1 - DMOE(**candidate.params()).fit(CLEAN).score(TEST), abs=0.04)
 
@@ -42,7 +41,7 @@ def test_a_path_is_as_good_as_fits_from_nothing(path):
 def test_shares_go_to_the_best_and_those_that_cannot_be_told_apart():
     result = found(NOISY)
     assert result.shares.sum() == pytest.approx(1)
-    assert np.count_nonzero(result.shares) <= tuning.MOST_SHARES
+    assert np.count_nonzero(result.shares) <= tuning.MAX_SHARES
     assert result.shares[result.best_index] == result.shares.max()
     judged = (~np.isnan(result.errors)).sum(axis=1)
     assert (judged[result.shares > 0] == judged.max()).all()
@@ -158,12 +157,12 @@ def test_a_full_penalty_is_not_searched_and_an_earlier_search_is_forgotten():
 def test_too_few_too_many_or_a_file_are_not_searched(monkeypatch, tmp_path):
     assert not hasattr(DMOE().fit(CLEAN[:9]), "cv_results_")
     few_trials = Comparisons.from_triplets(CLEAN.rows, trials=np.arange(500) % 9)
-    assert not worth_tuning(few_trials)
-    assert worth_tuning(CLEAN[:10])
+    assert not can_tune(few_trials)
+    assert can_tune(CLEAN[:10])
     np.save(tmp_path / "rows.npy", CLEAN.rows)
     file = ComparisonsFile(tmp_path / "rows.npy", n_objects=30)
     assert not hasattr(DMOE(solver="factored").fit(file), "cv_results_")
-    monkeypatch.setattr(tuning, "MOST_COMPARISONS", 400)
+    monkeypatch.setattr(tuning, "MAX_COMPARISONS", 400)
     model = DMOE().fit(CLEAN)
     assert not hasattr(model, "cv_results_")
     assert model.penalty_ == Penalty()
@@ -186,9 +185,9 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch, after):
         calls.append(1)
         if len(calls) == after:
             raise KeyboardInterrupt
-        yield from along(candidates, train, closed)
+        yield from fit_path(candidates, train, closed)
 
-    monkeypatch.setattr(tuning, "along", interrupted)
+    monkeypatch.setattr(tuning, "fit_path", interrupted)
     model = DMOE()
     with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
         model.fit(NOISY)
@@ -211,7 +210,7 @@ def test_the_search_costs_some_fits():
 
 def test_settings_that_are_set_later_end_what_was_chosen(tmp_path):
     fitted = DMOE(2, random_state=0).fit(CLEAN)
-    chosen = fitted.with_chosen_settings()
+    chosen = fitted._with_chosen_settings()
     given = clone(chosen).set_params(penalty=Penalty(0.9, 0.5), nu=0.0, power=1).fit(CLEAN)
     assert (given.penalty_, given.nu_) == (Penalty(0.9, 0.5), 0.0)
     kept = clone(chosen).set_params(random_state=0, n_objects=None).fit(CLEAN)
@@ -219,4 +218,4 @@ def test_settings_that_are_set_later_end_what_was_chosen(tmp_path):
     again = load_model(save_model(kept, tmp_path))
     np.testing.assert_array_equal(again.gram_, kept.gram_)
     with pytest.raises(NotFittedError):
-        DMOE().with_chosen_settings()
+        DMOE()._with_chosen_settings()

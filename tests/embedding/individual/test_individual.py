@@ -61,8 +61,8 @@ def test_the_axes_of_the_map_are_the_planted_ones(model, differing):
 def test_axes_that_people_weigh_cannot_be_turned(model, model_of_alike):
     quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
     with pytest.raises(ValueError, match="cannot be turned"):
-        model.turned(quarter)
-    np.testing.assert_allclose(model_of_alike.turned(quarter).embedding_, model_of_alike.embedding_ @ quarter)
+        model.rotated(quarter)
+    np.testing.assert_allclose(model_of_alike.rotated(quarter).embedding_, model_of_alike.embedding_ @ quarter)
 
 
 def test_three_axes():
@@ -151,12 +151,12 @@ def test_what_is_needed_is_said(differing):
 
 
 def test_an_interrupt_keeps_the_common_map(differing, monkeypatch):
-    from nearer.embedding.individual import search
+    from nearer.embedding import individual_search as search
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(search, "likeliest_turn", interrupted)
+    monkeypatch.setattr(search, "likeliest_rotation", interrupted)
     model = IndividualDifferences(2, random_state=0)
     with pytest.warns(UserWarning, match="interrupted; the best map so far"), pytest.raises(KeyboardInterrupt):
         model.fit(differing.comparisons)

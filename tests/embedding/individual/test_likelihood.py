@@ -8,10 +8,23 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit
 from scipy.stats import norm
 
-from nearer.embedding.individual.axes import directions, in_plane, likeliest_turn, metrics
-from nearer.embedding.individual.evidence import Quadratic, around, evidence, likeliest_spread
-from nearer.embedding.individual.likelihood import Spread, Unknowns, WeightedModel, contrasts
-from nearer.embedding.individual.search import centred
+from nearer.embedding.individual_model import (
+    Quadratic,
+    Spread,
+    Unknowns,
+    WeightedModel,
+    contrasts,
+    evidence,
+    expand,
+    likeliest_spread,
+)
+from nearer.embedding.individual_search import (
+    likeliest_rotation,
+    metric_quadratic,
+    normalize_weights,
+    plane_rotation,
+    rotated_contrasts,
+)
 from nearer.sampling.model import distinct_comparisons
 
 RNG = np.random.default_rng(3)
@@ -72,7 +85,7 @@ def test_packing_and_unpacking():
 def test_centring_weights_changes_no_distance():
     model = model_of()
     unknowns = unknowns_of(model)
-    moved = centred(model, unknowns, np.ones(8, bool))
+    moved = normalize_weights(model, unknowns, np.ones(8, bool))
     np.testing.assert_allclose(model.log_likelihoods(moved), model.log_likelihoods(unknowns))
     np.testing.assert_allclose(model.log_weights(moved.people).mean(axis=0), 0, atol=1e-12)
 
@@ -80,7 +93,7 @@ def test_centring_weights_changes_no_distance():
 def test_the_pull_of_a_person_is_the_slope_of_their_likelihood():
     model = model_of()
     unknowns = unknowns_of(model)
-    shape = around(model, unknowns)
+    shape = expand(model, unknowns)
     gradient = shape.pull - np.einsum("sde,se->sd", shape.curvature, unknowns.people)
 
     def of_person(theta):
@@ -123,9 +136,9 @@ def test_slopes_by_the_metric_are_those_by_weights_in_a_turned_map():
     model = model_of()
     unknowns = unknowns_of(model)
     unknowns = unknowns._replace(people=np.column_stack([np.zeros((4, 2)), unknowns.people[:, 2:]]))
-    turn = in_plane(3, (0, 2), 0.4) @ in_plane(3, (0, 1), 1.0)
-    turned = around(model, unknowns._replace(points=unknowns.points @ turn))
-    along = metrics(model, unknowns).along(directions(turn, model.contrasts))
+    turn = plane_rotation(3, (0, 2), 0.4) @ plane_rotation(3, (0, 1), 1.0)
+    turned = expand(model, unknowns._replace(points=unknowns.points @ turn))
+    along = metric_quadratic(model, unknowns).along(rotated_contrasts(turn, model.contrasts))
     np.testing.assert_allclose(along.curvature, turned.curvature, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(along.pull, turned.pull, rtol=1e-8, atol=1e-8)
 
@@ -133,11 +146,11 @@ def test_slopes_by_the_metric_are_those_by_weights_in_a_turned_map():
 def test_axes_that_were_planted_are_found():
     """Metrics of people that are diagonal in turned axes."""
     rng = np.random.default_rng(0)
-    turn = in_plane(3, (0, 1), 0.5) @ in_plane(3, (1, 2), 0.8) @ in_plane(3, (0, 2), -0.3)
-    plan = directions(turn, contrasts(3))
+    turn = plane_rotation(3, (0, 1), 0.5) @ plane_rotation(3, (1, 2), 0.8) @ plane_rotation(3, (0, 2), -0.3)
+    plan = rotated_contrasts(turn, contrasts(3))
     theta = rng.normal(size=(40, 4)) * [0.7, 0.7, 0.1, 0.1]
     curvature = np.tile(100.0 * np.eye(8), (40, 1, 1))
-    found, spread = likeliest_turn(Quadratic(curvature, 100 * theta @ plan.T), contrasts(3), rng)
+    found, spread = likeliest_rotation(Quadratic(curvature, 100 * theta @ plan.T), contrasts(3), rng)
     overlap = np.abs(found.T @ turn)
     np.testing.assert_allclose(overlap.max(axis=0), 1, atol=0.02)
     assert 0.5 < spread.weights < 0.9

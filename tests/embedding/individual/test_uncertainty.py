@@ -4,8 +4,7 @@ import numpy as np
 from helpers.people import planted_weights
 from scipy.optimize import approx_fprime
 
-from nearer.embedding.individual.likelihood import NUMBER_SCALES, Spread, Unknowns, WeightedModel
-from nearer.embedding.individual.uncertainty import sureness
+from nearer.embedding.individual_model import NUMBER_SCALES, Spread, Unknowns, WeightedModel, standard_errors
 from nearer.sampling.model import distinct_comparisons
 
 N, P, S = 6, 3, 4
@@ -30,7 +29,7 @@ def test_standard_errors_are_those_of_the_whole_information():
     covariance = relative @ covariance @ relative.T
     logs = np.kron(np.eye(S), np.hstack([model.contrasts, np.zeros((P, 2))]))
     expected = np.sqrt(np.diag(logs @ covariance @ logs.T)).reshape(S, P)
-    found = sureness(model, unknowns(start))
+    found = standard_errors(model, unknowns(start))
     np.testing.assert_allclose(found.log_weights, expected, rtol=1e-3)
     assert 0 < found.axes < 90
 
@@ -38,6 +37,6 @@ def test_standard_errors_are_those_of_the_whole_information():
 def test_weights_that_do_not_differ_are_known():
     answers = distinct_comparisons(planted_weights(np.zeros((S, P)), 40, n_objects=N).comparisons)
     model = WeightedModel(answers, N, P, Spread(0.0, 0.4))
-    found = sureness(model, Unknowns(np.ones((N, P)), np.zeros((S, P + 1)), np.zeros(3)))
+    found = standard_errors(model, Unknowns(np.ones((N, P)), np.zeros((S, P + 1)), np.zeros(3)))
     assert not found.log_weights.any()
     assert np.isnan(found.axes)

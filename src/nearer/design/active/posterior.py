@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.embedding.posterior_embedding import MOST_COMPONENTS
+from nearer.embedding.posterior_embedding import MAX_COMPONENTS
 from nearer.sampling.chains import Pace
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draw_annotator_effects, draws_of, model_of
@@ -68,7 +68,7 @@ def update_posterior(
     silent: bool = True,
 ) -> Posterior:
     """Return the posterior given comparisons, from that of fewer on if there is one; with a bar unless silent."""
-    p = min(n_components or MOST_COMPONENTS, max(comparisons.n_objects - 1, 1))
+    p = min(n_components or MAX_COMPONENTS, max(comparisons.n_objects - 1, 1))
     model, seen = model_of(comparisons, p)
     rng = np.random.default_rng(seed)
     children = np.random.SeedSequence(int(rng.integers(2**63)))

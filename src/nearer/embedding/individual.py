@@ -1,15 +1,17 @@
-"""IndividualDifferences: one map in common, and how much each of its axes counts for each person.
+"""IndividualDifferences: a common map, and for each person weights of its axes.
 
 Two people may agree on what there is to see and not on what matters: of faces, one goes by age and the other by mood.
-Their answers fit one map, if each may stretch its axes. This is the idea of INDSCAL, for comparisons.
+Their answers fit one map if each may stretch its axes. This is the idea of INDSCAL, for comparisons.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import expit, ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
@@ -19,18 +21,18 @@ from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import with_positive_weight
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.individual.evidence import around
-from nearer.embedding.individual.kinds import about_weights, kinds_of
-from nearer.embedding.individual.likelihood import chances
-from nearer.embedding.individual.placing import person_of_each, placed
-from nearer.embedding.individual.search import LONGEST, Found, search
-from nearer.embedding.individual.uncertainty import sureness
+from nearer.embedding.fitting import place_points
+from nearer.embedding.individual_model import Spread, Unknowns, WeightedModel, answer_terms, expand, standard_errors
+from nearer.embedding.individual_search import MAX_STEPS, SearchState, find_kinds, search, weights_marginal
+from nearer.model import CrowdKernel
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.solvers import Restarts
 from nearer.optimize.solvers.driver import Callback, limited_blas
+from nearer.sampling.model import distinct_comparisons
 
 
 class IndividualDifferences(OrdinalEmbedding):
@@ -47,7 +49,7 @@ class IndividualDifferences(OrdinalEmbedding):
     n_components : int >= 2, default 2
         Dimension p of the map.
     spread : float >= 0, optional
-        Standard deviation of the logarithms of weights; 0 gives the common map alone. Found if left out.
+        Standard deviation of the logarithms of weights; 0 gives the common map alone. SearchState if left out.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -145,7 +147,7 @@ class IndividualDifferences(OrdinalEmbedding):
         far = np.where(clear_ties(near, far) == 0, near, far)  # a tie is even to the last bit
         steepness, kernel, lapse = self._numbers
         traits = np.vstack([self._people[:, -2:], np.zeros(2)])[person]
-        holds = chances(near, far, steepness + traits[:, 0], kernel, lapse + traits[:, 1]).probability
+        holds = answer_terms(near, far, steepness + traits[:, 0], kernel, lapse + traits[:, 1]).probability
         return np.column_stack([1 - holds, holds])
 
     def intervals(self, level: float = 0.95) -> FloatArray:
@@ -161,23 +163,23 @@ class IndividualDifferences(OrdinalEmbedding):
         ends: FloatArray = self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
         return ends
 
-    def with_chosen_settings(self) -> OrdinalEmbedding:
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, with the spread of weights that was found."""
         check_is_fitted(self)
         same: OrdinalEmbedding = clone(self).set_params(spread=self.spread_)
         return same
 
-    def _turn(self, axes: FloatArray) -> None:
+    def _rotate(self, axes: FloatArray) -> None:
         if self.axes_identified_:
             raise ValueError(
                 "people differ in how much the axes of this map count for them, so that it cannot be turned; fit "
                 "another method for a map with free axes"
             )
-        super()._turn(axes)
+        super()._rotate(axes)
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         n_people, p = len(self.people_), self.embedding_.shape[1]
         if self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
             raise ValueError(f"its weights are not those of {n_people} people")
@@ -197,27 +199,27 @@ class IndividualDifferences(OrdinalEmbedding):
             check_number("spread", self.spread, least=0)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._in_memory(comparisons)
+        comparisons = self._require_in_memory(comparisons)
         people = _people_of(comparisons)
         rng = stream(self.random_state, "start")
         with (
-            self._telling_of_interrupts(),
+            self._warning_of_early_interrupt(),
             limited_blas("points", comparisons.n_objects),
-            progress_bar("fit", LONGEST) as bar,
+            progress_bar("fit", MAX_STEPS) as bar,
         ):
             found = search(comparisons, self.n_components, self.spread, rng, start, lambda _: bar.update())
-        self._keep_found(found, people, comparisons)
+        self._store_search(found, people, comparisons)
         for progress in self.history_ if callback is not None else ():
             assert callback is not None
             callback(progress)
         if found.interrupted:
-            self._tell("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
+            self._warn_of_outcome("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
         elif not found.converged:
             self._warn("the iterations ran out before the map had settled. The result is usable; check the answers")
 
-    def _keep_found(self, found: Found, people: Labels, comparisons: Comparisons) -> None:
+    def _store_search(self, found: SearchState, people: Labels, comparisons: Comparisons) -> None:
         model, unknowns = found.model, found.unknowns
-        self._keep_map(unknowns.points, comparisons)
+        self._store_map(unknowns.points, comparisons)
         self.n_iter_, self.history_, self.converged_ = found.n_iter, found.history, found.converged
         self.restarts_ = Restarts(1, 1)
         self.trace_ = self.n_components / (2 * float(model.answers.total_weights.sum()))
@@ -227,11 +229,11 @@ class IndividualDifferences(OrdinalEmbedding):
         self.lapse_ = expit(unknowns.numbers[2] + unknowns.people[:, -1])
         self.spread_, self.steepness_spread_ = model.spread
         self.axes_identified_, self.evidence_gain_ = self.spread_ > 0, found.gain
-        self._log_weights_error, self.axes_error_ = sureness(model, unknowns)
+        self._log_weights_error, self.axes_error_ = standard_errors(model, unknowns)
         self.weights_interval_ = self.intervals()
-        kinds = kinds_of(about_weights(around(model, unknowns), model.deviations), self.spread_)
-        self.n_kinds_, self.kinds_ = len(kinds.centres), kinds.of_people
-        self.kind_weights_ = np.exp(kinds.centres @ model.contrasts.T)
+        kinds = find_kinds(weights_marginal(expand(model, unknowns), model.deviations), self.spread_)
+        self.n_kinds_, self.kinds_ = len(kinds.centers), kinds.of_people
+        self.kind_weights_ = np.exp(kinds.centers @ model.contrasts.T)
 
     def _weighted_distances(self, comparisons: Comparisons, person: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
         """Return the squared distances of near and far pair to the person of each row, (m,) each."""
@@ -241,9 +243,9 @@ class IndividualDifferences(OrdinalEmbedding):
         near, far = (((points[a] - points[b]) ** 2 * weights).sum(axis=1) for a, b in ((i, j), (l, k)))
         return near, far
 
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         """Place new objects where the added answers are likeliest, everything else as it is."""
-        self.embedding_ = placed(self.embedding_, self._people, self._numbers, self.people_, added)
+        self.embedding_ = place_objects(self.embedding_, self._people, self._numbers, self.people_, added)
         self.objects_, self.n_objects_ = added.objects, added.n_objects
 
 
@@ -261,3 +263,46 @@ def _people_of(comparisons: Comparisons) -> Labels:
     if len(people) < 2:
         raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
     return people
+
+
+_START_TRACE = 0.1  # of the start alone
+
+
+def positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
+    """Return the number that each label has among people; that after the last for somebody else."""
+    known = {label: number for number, label in enumerate(people.tolist())}
+    return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.intp)
+
+
+def person_of_each(people: Labels, comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the person of each row, (m,); that after the last for nobody in particular."""
+    if comparisons.annotators is None:
+        return np.full(len(comparisons), len(people))
+    labels, person = factorize(comparisons.annotators)
+    return positions_among(people, labels)[person]
+
+
+def place_objects(
+    points: FloatArray, traits: FloatArray, numbers: FloatArray, people: Labels, added: Comparisons
+) -> FloatArray:
+    """Return the points of all objects, the first of which, and everything about people, are given."""
+    n, p = points.shape
+    start = place_points(points, added, CrowdKernel(), _START_TRACE)
+    if start.interrupted:
+        raise KeyboardInterrupt
+    answers, counting = distinct_comparisons(added), with_positive_weight(added)
+    who = np.full(1, len(people))
+    if counting.annotators is not None:
+        who = positions_among(people, factorize(counting.annotators)[0])
+    everybody = np.vstack([traits, np.zeros(p + 1)])
+    answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
+    # What the spread is does not matter: people stay as they are.
+    model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
+
+    def loss(new: FloatArray) -> tuple[float, FloatArray]:
+        everything = np.vstack([points, new.reshape(-1, p)])
+        value, gradient = model.density(model.pack(Unknowns(everything, everybody, numbers)))
+        return -value, -gradient[n * p : added.n_objects * p]
+
+    ended = minimize(loss, start.value[n:].ravel(), jac=True, method="L-BFGS-B")
+    return np.vstack([points, ended.x.reshape(-1, p)])

@@ -14,11 +14,20 @@ from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects, with_positive_weight
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.embedding.distillation import distilled_gram
-from nearer.embedding.dmoe.paths import Candidate, Given, Rank, paths
-from nearer.embedding.dmoe.search import CrossValidation, SearchResult, average, per_object, worth_tuning
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, checked_solver, fit, refined, turned, with_points
-from nearer.embedding.predictor import Calibration, Predictor, check_calibration, spread_of_points
+from nearer.embedding.distillation import distill_gram
+from nearer.embedding.dmoe_search import (
+    Candidate,
+    CrossValidation,
+    FixedSettings,
+    Rank,
+    SearchResult,
+    average_predictors,
+    can_tune,
+    candidate_paths,
+    comparisons_per_object,
+)
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, check_solver, fit, refine_map, refit_map
+from nearer.embedding.predictor import Calibration, Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper
@@ -35,12 +44,12 @@ _SOLVERS: dict[str, AnySolver] = {
 }
 _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
-MOST_OBJECTS_CONVEX, MOST_COMPARISONS_CONVEX = 500, 50_000
+MAX_OBJECTS_CONVEX, MAX_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 _SEARCHED = {"n_components", "penalty", "nu", "power", "rank", "solver"}
-FEW_COMPARISONS = 15  # for each object
+MAX_FEW_PER_OBJECT = 15  # for each object
 
 
 class DMOE(GramEmbedding):
@@ -56,7 +65,7 @@ class DMOE(GramEmbedding):
     small rank.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
-    of about ten fits: see `nearer.embedding.dmoe.search`. Settings that it cannot tell apart share in the result. A
+    of about ten fits: see `nearer.embedding.dmoe_search`. Settings that it cannot tell apart share in the result. A
     value that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor
     is there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`,
     and for Algorithm 1 of the paper and solvers beyond those named below.
@@ -138,7 +147,7 @@ class DMOE(GramEmbedding):
     best_index_: int
     _choice: Candidate
     _search: SearchResult | None
-    _given_search: SearchResult  # of `with_chosen_settings`
+    _reused_search: SearchResult  # of `_with_chosen_settings`
     _calibration: Calibration | None
 
     def __init__(
@@ -177,48 +186,48 @@ class DMOE(GramEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
-        with self._telling_of_interrupts():
-            self._search = self._searched(comparisons, kind)
+        with self._warning_of_early_interrupt():
+            self._search = self._cross_validate(comparisons, kind)
             known = self._search is not None and self._search.has_best
-            self._choice = self._search.best if self._search and known else self._fixed(comparisons, kind)
+            self._choice = self._search.best if self._search and known else self._default_settings(comparisons, kind)
             recipe = self._recipe(kind, isinstance(comparisons, Comparisons))
             with limited_blas(recipe.solver.space, comparisons.n_objects):
                 fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-                fitted = self._with_map(fitted, comparisons, kind)
-                fitted = self._averaged(fitted, comparisons, kind)
+                fitted = self._refit_map(fitted, comparisons, kind)
+                fitted = self._average_predictors(fitted, comparisons, kind)
         if self._search is not None and self._search.interrupted:
             fitted = fitted.interrupted()
-        self._keep_fitted(turned(fitted, start), comparisons, recipe.solver)
+        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
         self._report(fitted)
 
-    def _searched(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
+    def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
         """Return what cross-validation says of the settings that are open; None where there is nothing to choose."""
-        if hasattr(self, "_given_search"):
-            return self._given_search
-        given = self._given()
+        if hasattr(self, "_reused_search"):
+            return self._reused_search
+        given = self._fixed_settings()
         if given.rank is not None and kind == "factored":
             raise ValueError(
-                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {MOST_OBJECTS_CONVEX} objects "
-                f"and {MOST_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {MAX_OBJECTS_CONVEX} objects "
+                f"and {MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
             )
         if not given.penalty.is_open or kind == "other" or not isinstance(comparisons, Comparisons):
             return None
-        if not worth_tuning(comparisons):
+        if not can_tune(comparisons):
             return None
-        tried = paths(given, self.n_components, kind, per_object(comparisons))
+        tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
         rng = stream(0 if self.random_state is None else self.random_state, "folds")
         return CrossValidation(tried, closed=kind == "closed").run(comparisons, rng) if tried else None
 
-    def _given(self) -> Given:
+    def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
-        return Given(self.penalty or Penalty.open(), self.nu, self.power, rank)
+        return FixedSettings(self.penalty or Penalty.open(), self.nu, self.power, rank)
 
     def _kind(self, n_objects: int, n_comparisons: int) -> Kind:
         """Return which settings the solver leaves to choose from."""
         if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
             raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
         if self.solver == "auto":
-            small = n_objects <= MOST_OBJECTS_CONVEX and n_comparisons <= MOST_COMPARISONS_CONVEX
+            small = n_objects <= MAX_OBJECTS_CONVEX and n_comparisons <= MAX_COMPARISONS_CONVEX
             return "auto" if small and (self.power in (None, 1, 2) or self.rank is not None) else "factored"
         if self.solver == "admm" or isinstance(self.solver, ADMM):
             return "admm"
@@ -226,14 +235,14 @@ class DMOE(GramEmbedding):
             return "closed"
         return "factored" if self.solver == "factored" or isinstance(self.solver, DescentSettings) else "other"
 
-    def _fixed(self, comparisons: Judgments, kind: Kind) -> Candidate:
+    def _default_settings(self, comparisons: Judgments, kind: Kind) -> Candidate:
         """Return the settings without a search."""
-        given = self._given()
+        given = self._fixed_settings()
         paper = self.solver == "paper" or isinstance(self.solver, Paper)
         over_points = isinstance(given.rank, int) or kind == "factored"
         usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
         # There is no other nu in the closed form and in Algorithm 1.
-        few = paper or kind == "closed" or len(comparisons) <= FEW_COMPARISONS * _compared(comparisons)
+        few = paper or kind == "closed" or len(comparisons) <= MAX_FEW_PER_OBJECT * _n_compared(comparisons)
         rank = given.rank or (self.n_components if kind == "factored" else "full")
         return given.fill(Candidate(usual, float(few), 2, rank))
 
@@ -251,7 +260,7 @@ class DMOE(GramEmbedding):
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
-            return checked_solver(self.solver)
+            return check_solver(self.solver)
         if self.solver != "auto":
             return _SOLVERS[self.solver]
         if self._choice.rank == "full":
@@ -267,28 +276,25 @@ class DMOE(GramEmbedding):
             )
         for_device(_SOLVERS["factored"], self.device)
 
-    def _with_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+    def _refit_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
         """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
         if not isinstance(comparisons, Comparisons):
             return fitted
         choice, p = self._choice, self.n_components
         best = None if self._search is None else self._search.best_of_rank(p)
         if fitted.predictor is not None and best is None:
-            fitted = refined(fitted, comparisons, self._loss())
+            fitted = refine_map(fitted, comparisons, self._loss())
         if kind not in ("auto", "admm"):
             return fitted
         if choice.rank != "full":
-            fitted = replace(fitted, predictor=Predictor.of(fitted.embedding @ fitted.embedding.T))
+            fitted = replace(fitted, predictor=Predictor.from_solution(fitted.embedding @ fitted.embedding.T))
         if choice.rank == p or (choice.rank == "full" and best is None):
             return fitted
         best = best or choice
-        return with_points(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
+        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
 
-    def _averaged(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
-        """Average the Gram matrices by share, then distil the map from the average.
-
-        Not if a rank was asked for, nor after an interrupt.
-        """
+    def _average_predictors(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+        """Average the Gram matrices by share, then distil the map from the average."""
         found, predictor = self._search, fitted.predictor
         if found is None or found.calibration is None or found.interrupted or not found.has_best:
             return fitted
@@ -298,9 +304,9 @@ class DMOE(GramEmbedding):
             return fitted
         rng = stream(0 if self.random_state is None else self.random_state, "questions")
         try:
-            predictor = average(found, comparisons, predictor)
+            predictor = average_predictors(found, comparisons, predictor)
             fitted = replace(fitted, predictor=predictor)
-            points, interrupted = distilled_gram(
+            points, interrupted = distill_gram(
                 with_positive_weight(comparisons), predictor, found.calibration, fitted.embedding, rng
             )
         except KeyboardInterrupt:
@@ -308,17 +314,17 @@ class DMOE(GramEmbedding):
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         check_calibration(self._calibration)
 
-    def with_chosen_settings(self) -> DMOE:
+    def _with_chosen_settings(self) -> DMOE:
         """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
         check_is_fitted(self)
         same: DMOE = clone(self)
         if self._search is not None and self._search.has_best and not self._search.interrupted:
-            same._given_search = self._search
+            same._reused_search = self._search
             return same
         # Without a Gram matrix there is no rank to ask for.
         rank = self.rank_ if self.solver == "auto" and hasattr(self, "gram_") else self.rank
@@ -327,14 +333,14 @@ class DMOE(GramEmbedding):
 
     def __sklearn_clone__(self) -> Self:
         copy: Self = super().__sklearn_clone__()
-        if hasattr(self, "_given_search"):
-            copy._given_search = self._given_search
+        if hasattr(self, "_reused_search"):
+            copy._reused_search = self._reused_search
         return copy
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; those of the search are searched again, also after `with_chosen_settings`."""
+        """Set parameters; those of the search are searched again, also after `_with_chosen_settings`."""
         if params.keys() & _SEARCHED:
-            self.__dict__.pop("_given_search", None)
+            self.__dict__.pop("_reused_search", None)
         result: Self = super().set_params(**params)
         return result
 
@@ -350,8 +356,8 @@ class DMOE(GramEmbedding):
         holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
         return np.column_stack([1 - holds, holds])
 
-    def _keep_fitted(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
-        super()._keep_fitted(fitted, comparisons, solver)
+    def _store_fit(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
+        super()._store_fit(fitted, comparisons, solver)
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
@@ -366,10 +372,10 @@ class DMOE(GramEmbedding):
             if fitted.predictor is not None:
                 self._spread = fitted.predictor.spread(seen)
             else:
-                self._spread = spread_of_points(self.embedding_[seen])
+                self._spread = mean_squared_distance_of_points(self.embedding_[seen])
 
 
-def _compared(comparisons: Judgments) -> int:
+def _n_compared(comparisons: Judgments) -> int:
     """Return the number of objects that comparisons mention; of a file, the number of all objects."""
     if isinstance(comparisons, StreamedComparisons):
         return comparisons.n_objects

@@ -23,8 +23,15 @@ from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.mvte.number import Choice, choose_number
-from nearer.embedding.mvte.search import Found, Views, ViewSearch, likeliest, place_views
+from nearer.embedding.mvte_search import (
+    FoundViews,
+    ViewCount,
+    Views,
+    ViewSearch,
+    choose_number,
+    place_views,
+    select_likeliest,
+)
 from nearer.geometry import align
 from nearer.model import StudentT
 from nearer.model.answers import answer_probability
@@ -34,7 +41,7 @@ from nearer.optimize.problems.views import Mixture, PackedAnswers, assign_views
 from nearer.optimize.solvers import Factored
 from nearer.optimize.solvers.driver import Callback, limited_blas
 
-_VANISHED = 1e-3  # of the unit of the map
+_POINT_SIZE = 1e-3  # of the unit of the map
 
 
 class MVTE(OrdinalEmbedding):
@@ -130,7 +137,7 @@ class MVTE(OrdinalEmbedding):
     def responsibilities_(self) -> FloatArray:
         """How likely each view is the one that a row of `comparisons_` was judged from, (m, n_views_)."""
         check_is_fitted(self)
-        answers = PackedAnswers(self._in_memory(self.comparisons_))
+        answers = PackedAnswers(self._require_in_memory(self.comparisons_))
         shares = assign_views(self.views_, self._views().mixture, answers, StudentT(self.alpha_)).responsibilities
         return np.ascontiguousarray(answers.trials.to_rows(shares).T)
 
@@ -143,32 +150,30 @@ class MVTE(OrdinalEmbedding):
         """Return the log-odds that comparisons hold as written, shape (m,); ties are exactly 0."""
         return super().decision_function(X)
 
-    def with_chosen_settings(self) -> OrdinalEmbedding:
-        """Return an MVTE, not yet fitted, with the chosen degrees of freedom; refused where there are several views.
-
-        A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
-        """
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
+        """Return an MVTE, not yet fitted, with the chosen degrees of freedom; refused where there are several views."""
+        # A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
         check_is_fitted(self)
         if self.n_views_ > 1:
             raise ValueError(
                 f"the map is the first of {self.n_views_} views ({percent(self.weights_[0])} of the answers), and maps "
                 "of other answers may show another view first"
             )
-        return self.quick_stand_in()
+        return self._fast_surrogate()
 
-    def quick_stand_in(self) -> OrdinalEmbedding:
+    def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return an MVTE, not yet fitted, of the chosen number of views and degrees of freedom."""
         check_is_fitted(self)
         same: OrdinalEmbedding = clone(self).set_params(n_views=self.n_views_, alpha=self.alpha_)
         return same
 
-    def check_consistency(self) -> None:
+    def _check_state(self) -> None:
         """Refuse fitted values that do not belong together."""
-        super().check_consistency()
+        super()._check_state()
         if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
             raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
 
-    def _turn(self, axes: FloatArray) -> None:
+    def _rotate(self, axes: FloatArray) -> None:
         self.views_ = self.views_ @ axes + 0.0
         self.embedding_ = self.views_[0].copy()
 
@@ -181,65 +186,67 @@ class MVTE(OrdinalEmbedding):
             StudentT(self.alpha)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._in_memory(comparisons)
-        known = self._known() if start is not None else None
-        with self._telling_of_interrupts(), limited_blas("points", comparisons.n_objects):
-            search = self._found if known is None else partial(self._gone_on, known)
+        comparisons = self._require_in_memory(comparisons)
+        known = self._reusable_views() if start is not None else None
+        with self._warning_of_early_interrupt(), limited_blas("points", comparisons.n_objects):
+            search = self._search_views if known is None else partial(self._continue_from, known)
             found = search(comparisons, callback)
-        self._keep_views(found.value, comparisons)
-        self._keep_run(found, self._search().solver)
-        self._say(found)
+        self._store_views(found.value, comparisons)
+        self._store_run(found, self._view_search().solver)
+        self._report(found)
 
-    def _found(self, comparisons: Comparisons, callback: Callback | None) -> Found:
+    def _search_views(self, comparisons: Comparisons, callback: Callback | None) -> FoundViews:
         seed = 0 if self.random_state is None else self.random_state
-        choice = Choice(self.n_views or 1, None, None)
+        choice = ViewCount(self.n_views or 1, None, None)
         if self.n_views is None:
-            choice = choose_number(comparisons, self._search(), stream(seed, "folds"))
+            choice = choose_number(comparisons, self._view_search(), stream(seed, "folds"))
         self.cv_results_ = choice.results
-        return likeliest(self._search().run(comparisons, choice.n_views, stream(seed, "start"), callback), choice.alpha)
+        return select_likeliest(
+            self._view_search().run(comparisons, choice.n_views, stream(seed, "start"), callback), choice.alpha
+        )
 
-    def _gone_on(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> Found:
-        found = self._search().go_on(comparisons, known, callback)
+    def _continue_from(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> FoundViews:
+        found = self._view_search().continue_from(comparisons, known, callback)
         maps = zip(found.value.points, known.points, strict=True)
         turned = [align(new, old, scaling=False, moving=False) for new, old in maps]
         return replace(found, value=replace(found.value, points=np.stack(turned)))
 
-    def _search(self) -> ViewSearch:
+    def _view_search(self) -> ViewSearch:
         return ViewSearch(self.n_components, self.alpha, self.trace, self.n_init, Factored(tol=1e-5))
 
-    def _known(self) -> Views | None:
+    def _reusable_views(self) -> Views | None:
         """Return the present views, if they are what the settings ask for: `partial_fit` goes on from them."""
         same = self.n_views in (None, len(self.weights_)) and self.alpha in (None, self.alpha_)
-        if not same or self.views_.shape[2] != self.n_components or self._vanished(self.views_):
+        if not same or self.views_.shape[2] != self.n_components or self._is_point(self.views_):
             return None
         return self._views()
 
     def _views(self) -> Views:
         return Views(self.views_, Mixture(self.weights_, self.lapse_), self.alpha_, self.trace_)
 
-    def _keep_views(self, views: Views, comparisons: Comparisons) -> None:
-        self._keep_map(views.points[0].copy(), comparisons)
+    def _store_views(self, views: Views, comparisons: Comparisons) -> None:
+        self._store_map(views.points[0].copy(), comparisons)
         self.views_, self.alpha_ = views.points, float(views.alpha)
         self.weights_, self.lapse_ = views.mixture
         self.n_views_ = len(self.weights_)
         self.trace_ = float(views.trace)
 
-    def _vanished(self, points: FloatArray) -> bool:
-        return bool(np.abs(points).max() < _VANISHED * np.sqrt(self.alpha_))
+    def _is_point(self, points: FloatArray) -> bool:
+        return bool(np.abs(points).max() < _POINT_SIZE * np.sqrt(self.alpha_))
 
-    def _say(self, found: Found) -> None:
+    def _report(self, found: FoundViews) -> None:
         outcome = found.outcome
         if found.interrupted:
             advice = f"{outcome.value} after {self.n_iter_} iterations; the best views so far are on the estimator"
         elif not outcome.ok:
             advice = f"{outcome.value}. The result is usable; raise trace for a better one"
-        elif self._vanished(self.views_):
+        elif self._is_point(self.views_):
             advice = "all views are single points: choose a trace well below 1, or check for answers that cancel out"
         else:
             return
-        self._tell(advice, found.interrupted)
+        self._warn_of_outcome(advice, found.interrupted)
 
-    def _extend(self, added: Comparisons) -> None:
+    def _add_objects(self, added: Comparisons) -> None:
         """Place the objects that the maps lack, in all of them."""
         solution = place_views(self._views(), added)
         if solution.interrupted:

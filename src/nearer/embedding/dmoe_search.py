@@ -1,0 +1,490 @@
+"""Choosing the settings of DMOE by cross-validation: paths of candidates, successive elimination, shares for the best.
+
+Two kinds of maps compete. Where comparisons are few relative to coordinates, a full Gram matrix under a ridge predicts
+best, with specificities if the answers are free of errors, with a light diagonal if people gave them. Where they are
+many, or often wrong, it is a map of few dimensions under a trace penalty, from just below the one at which it vanishes
+for noisy answers down to almost none for clean ones. A *path* goes from the strongest penalty to the weakest, each fit
+from where the last one ended; only the order of candidates is wanted, so that a few steps for each suffice.
+
+Candidates are judged on held-out comparisons by their error, smoothed where it is large. Folds keep trials whole. After
+each fold a candidate that is behind the best by more than two standard errors of their difference drops out, and so do
+the last ones if there are too many.
+
+Settings within a standard error or so of the best are indistinguishable, and choosing among them by chance has a price.
+The one-standard-error rule would take the simplest; here each gets a *share* proportional to exp(-d), d being how many
+standard errors it is behind, and the Gram matrices are averaged by their shares, which keeps them positive
+semidefinite. With fewer than ten comparisons an object, maps of small rank have proportionally smaller shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.progress import progress_bar
+from nearer.data.comparisons import Comparisons
+from nearer.data.groups import assign_folds, group_indices, restrict_to_seen, with_positive_weight
+from nearer.data.streamed import Judgments, StreamedComparisons
+from nearer.embedding.predictor import Calibration, Predictor, mean_squared_distance_of_points
+from nearer.model import TwoSidedHinge
+from nearer.optimize.problems.gram import Problem
+from nearer.optimize.problems.margins import MarginMap, clear_ties
+from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_spectrum
+from nearer.optimize.problems.sources import InMemory, as_rows
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Solution, solve
+from nearer.optimize.solvers.driver import AnySolver, ValueT, limited_blas
+
+Rank: TypeAlias = int | Literal["full"]
+
+# Trace and ridge, from strong ridges, for few comparisons, to weak ones.
+_TRACES_AND_RIDGES = ((0.01, 10.0), (0.005, 3.0), (0.2, 0.3))
+_TRACES = (0.6, 0.35, 0.2, 0.1, 0.03, 0.005)
+# A high power weighs the comparisons that are hardest to satisfy, as the tail of a likelihood does: for clean answers.
+_HIGH_POWER, _HIGH_POWER_TRACES = 12.0, (0.03, 0.006, 0.0015)
+_SMALL_RANK, _LARGE_RANK = 2, 10
+# Comparisons for each object: maps of small rank are hopeless below the first and fully trusted above the second.
+_MIN_PER_OBJECT, _ENOUGH_PER_OBJECT = 2.5, 10.0
+_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
+_POINTS = Factored(tol=3e-4, max_iter=200, path=())
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One full setting of DMOE; ``rank`` is that of the matrix that predicts."""
+
+    penalty: Penalty
+    nu: float
+    power: float
+    rank: Rank
+
+    @property
+    def loss(self) -> TwoSidedHinge:
+        """The two-sided hinge with these settings."""
+        return TwoSidedHinge(self.nu, self.power)
+
+    def params(self) -> dict[str, Any]:
+        """Return the arguments of DMOE that ask for this setting."""
+        return {"penalty": self.penalty, "nu": self.nu, "power": self.power, "rank": self.rank}
+
+
+class Path(NamedTuple):
+    """Candidates of one kind, from the strongest penalty to the weakest, and how much trust they have beforehand."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+    trust: float = 1.0
+
+
+@dataclass(frozen=True)
+class FixedSettings:
+    """What the user has settled; None is open."""
+
+    penalty: Penalty
+    nu: float | None = None
+    power: float | None = None
+    rank: Rank | None = None
+
+    def allows(self, candidate: Candidate) -> bool:
+        """Whether a candidate, after `fill`, is what was asked for and can be fitted."""
+        if self.rank is not None and candidate.rank != self.rank:
+            return False
+        if candidate.rank == "full":
+            return candidate.power in (1, 2) and candidate.penalty != Penalty(
+                0.0, 0.0, *_diagonal_and_specificity(candidate.penalty)
+            )
+        return candidate.power > 1 and _diagonal_and_specificity(candidate.penalty) == (1.0, np.inf)
+
+    def fill(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the values that were given."""
+        return replace(
+            candidate,
+            penalty=self.penalty.filled_from(candidate.penalty),
+            nu=candidate.nu if self.nu is None else self.nu,
+            power=candidate.power if self.power is None else self.power,
+        )
+
+
+def candidate_paths(
+    given: FixedSettings,
+    n_components: int,
+    solver: Literal["auto", "admm", "closed", "factored"],
+    per_object: float = np.inf,
+) -> list[Path]:
+    """Return the paths to search, without doubles and without what the given values rule out."""
+    make = {"auto": _auto_paths, "admm": _gram_paths, "closed": _closed_paths, "factored": _point_paths}[solver]
+    ranks = (n_components,) if solver == "factored" else _ranks(given, n_components)
+    kept: list[Path] = []
+    seen: set[Candidate] = set()
+    for path in make(ranks):
+        candidates = [given.fill(candidate) for candidate in path.candidates]
+        candidates = [each for each in dict.fromkeys(candidates) if given.allows(each) and each not in seen]
+        seen.update(candidates)
+        full = path.candidates[0].rank == "full"
+        too_few = per_object < _MIN_PER_OBJECT and not full and any(other.trust == 1 for other in kept)
+        if candidates and not too_few:
+            kept.append(Path(path.name, tuple(candidates), 1.0 if full else min(1.0, per_object / _ENOUGH_PER_OBJECT)))
+    return kept
+
+
+def _ranks(given: FixedSettings, n_components: int) -> tuple[int, ...]:
+    if isinstance(given.rank, int):
+        return (given.rank,)
+    return tuple(sorted({_SMALL_RANK, n_components, _LARGE_RANK}))
+
+
+def _auto_paths(ranks: tuple[int, ...]) -> list[Path]:
+    return _ridge_paths() + _point_paths(ranks)
+
+
+def _gram_paths(ranks: tuple[int, ...]) -> list[Path]:
+    traces = [Candidate(Penalty(trace, 0.0), 1.0, 2, "full") for trace in _TRACES[:4]]
+    return [*_ridge_paths(), Path("full, trace alone", tuple(traces))]
+
+
+def _ridge_paths() -> list[Path]:
+    def path(name: str, diagonal: float, specificity: float) -> Path:
+        penalties = [Penalty(trace, ridge, diagonal, specificity) for trace, ridge in _TRACES_AND_RIDGES]
+        return Path(name, tuple(Candidate(penalty, 1.0, 2, "full") for penalty in penalties))
+
+    return [path("full, specificities", 1.0, 20.0), path("full, light diagonal", 0.4, np.inf)]
+
+
+def _closed_paths(ranks: tuple[int, ...]) -> list[Path]:
+    def path(name: str, diagonal: float) -> Path:
+        penalties = [Penalty(0.0, ridge, diagonal) for ridge in (30.0, 10.0, 3.0, 1.0)]
+        return Path(name, tuple(Candidate(penalty, 1.0, 2, "full") for penalty in penalties))
+
+    return [path("closed form", 1.0), path("closed form, light diagonal", 0.4)]
+
+
+def _point_paths(ranks: tuple[int, ...]) -> list[Path]:
+    def path(name: str, rank: int, power: float, traces: tuple[float, ...]) -> Path:
+        return Path(name, tuple(Candidate(Penalty(trace, 0.0), 0.0, power, rank) for trace in traces))
+
+    made = [path(f"rank {rank}", rank, 2, _TRACES) for rank in ranks]
+    return [*made, path(f"rank {ranks[-1]}, power {_HIGH_POWER:g}", ranks[-1], _HIGH_POWER, _HIGH_POWER_TRACES)]
+
+
+def _diagonal_and_specificity(penalty: Penalty) -> tuple[float | None, float | None]:
+    return penalty.diagonal, penalty.specificity
+
+
+@dataclass(frozen=True, eq=False)
+class PointPredictor:
+    """PointPredictor, (n, r)."""
+
+    points: PointArray
+
+    def margins(self, comparisons: Comparisons) -> FloatArray:
+        """Return the margins of comparisons as answered, (m,)."""
+        from nearer.optimize import kernels
+
+        return clear_ties(*kernels.squared_distances(self.points, as_rows(comparisons)))
+
+    def spread(self, objects: NDArray[np.integer]) -> float:
+        """Return the mean squared distance between these objects."""
+        return mean_squared_distance_of_points(self.points[objects])
+
+    def predictor(self) -> Predictor:
+        """Return their Gram matrix."""
+        return Predictor.from_solution(self.points @ self.points.T)
+
+
+def fit_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor | PointPredictor]:
+    """Return what each candidate of a path makes of comparisons, one after the other."""
+    yield from (
+        _fit_gram_path(candidates, train, closed)
+        if candidates[0].rank == "full"
+        else _fit_points_path(candidates, train)
+    )
+
+
+def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor]:
+    margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merge_duplicates(train.sample_weight)
+    margins, seen = margins.over_seen_objects()
+    problem = Problem(margins, candidates[0].loss, weights)
+    solver: AnySolver = ClosedForm() if closed else _ADMM
+    state = None
+    for candidate in candidates:
+        diagonal = candidate.penalty.values().diagonal
+        if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
+            # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
+            problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
+        solution = _raise_if_interrupted(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
+        state = None if closed else solution.state
+        everywhere = solution.value.expand(seen, train.n_objects)
+        yield Predictor.from_solution(everywhere.matrix, everywhere.specificities, diagonal)
+
+
+def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[PointPredictor]:
+    rank = int(candidates[0].rank)
+    # The direction of an object that none of these comparisons mentions would take a place in the start.
+    n_objects = train.n_objects
+    train, seen = restrict_to_seen(train)
+    problem = FactoredProblem(InMemory(train), candidates[0].loss, rank=rank)
+    spectrum = laplacian_spectrum(problem, rank)
+    problem, start = replace(problem, spectrum=spectrum), None
+    for candidate in candidates:
+        penalized = candidate.penalty.over_points(replace(problem, loss=candidate.loss), float(spectrum.eigenvalues[0]))
+        points = _raise_if_interrupted(solve(penalized, _POINTS, start)).value
+        # One point has no gradient out of it: nothing to go on from.
+        start = points if np.ptp(points, axis=0).any() else None
+        placed = np.zeros((n_objects, rank))
+        placed[seen] = points - points.mean(axis=0)
+        yield PointPredictor(placed)
+
+
+def _raise_if_interrupted(solution: Solution[ValueT]) -> Solution[ValueT]:
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution
+
+
+MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
+MAX_COMPARISONS = 2_000_000
+MAX_SHARES = 8
+_MAX_BEHIND = 2.0  # standard errors
+
+
+def can_tune(comparisons: Judgments) -> bool:
+    """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
+    if isinstance(comparisons, StreamedComparisons) or len(comparisons) > MAX_COMPARISONS:
+        return False
+    return int(group_indices(with_positive_weight(comparisons)).max()) + 1 >= MIN_UNITS
+
+
+def comparisons_per_object(comparisons: Comparisons) -> float:
+    """Return the number of comparisons for each object that they mention."""
+    comparisons = with_positive_weight(comparisons)
+    return float(comparisons.sample_weight.sum()) / len(np.unique(comparisons.rows))
+
+
+def n_splits(n_comparisons: float) -> tuple[int, int]:
+    """Return into how many folds comparisons are split, and how many of these are held out in turn."""
+    # With many comparisons the best penalty falls so fast with their number that most of them must be there to fit, and
+    # a tenth suffices to judge.
+    if n_comparisons <= 5000:
+        return 4, 4
+    return 10, 5 if n_comparisons <= 50_000 else 1
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """What a search found."""
+
+    paths: list[Path]
+    # (candidates, folds), the smoothed errors, candidates in the order of the paths; NaN where one had dropped out
+    errors: FloatArray
+    means: FloatArray  # (candidates,), over all comparisons that a candidate was judged by
+    shares: FloatArray  # (candidates,), adding up to 1; 0 for those that dropped out or lie far behind
+    interrupted: bool  # whether it ended before its last fold; without any fold there are no shares
+    # what held-out margins of the average by shares say about probabilities; None without any fold
+    calibration: Calibration | None = None
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """The candidates of all paths."""
+        return [candidate for path in self.paths for candidate in path.candidates]
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any fold was completed, so that there is something to choose by."""
+        return bool(self.shares.any())
+
+    @property
+    def best_index(self) -> int:
+        """The place of the candidate that is chosen: the one of the largest share."""
+        return int(np.argmax(self.shares))
+
+    @property
+    def best(self) -> Candidate:
+        """The candidate that is chosen."""
+        return self.candidates[self.best_index]
+
+    def best_of_rank(self, rank: int) -> Candidate | None:
+        """Return the candidate of that rank that did best; None if there is none, or nothing to tell by."""
+        places = [place for place in self.order if self.candidates[place].rank == rank]
+        return self.candidates[places[0]] if places and self.has_best else None
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The places of the candidates, the best first: those that were judged by more folds before others."""
+        order: NDArray[np.intp] = np.lexsort([self.means, np.isnan(self.errors).sum(axis=1)])
+        return order
+
+    def results(self) -> dict[str, Any]:
+        """Return the search as scikit-learn's ``cv_results_``: one entry for each candidate."""
+        candidates = self.candidates
+        columns: dict[str, Any] = {
+            "params": [candidate.params() for candidate in candidates],
+            "path": np.array([path.name for path in self.paths for _ in path.candidates]),
+        }
+        for name in ("trace", "ridge", "diagonal", "specificity"):
+            columns[f"param_{name}"] = np.array([getattr(each.penalty, name) for each in candidates])
+        for name in ("nu", "power", "rank"):
+            columns[f"param_{name}"] = np.array([getattr(each, name) for each in candidates], dtype=object)
+        for fold, errors in enumerate(self.errors.T):
+            columns[f"split{fold}_test_score"] = -errors
+        columns["mean_test_score"] = -self.means
+        columns["std_test_score"] = np.nanstd(self.errors, axis=1)
+        columns["rank_test_score"] = np.argsort(self.order).astype(np.int32) + 1
+        columns["share"] = self.shares
+        return columns
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """The search for settings: candidates in paths, judged by held-out comparisons, fold by fold."""
+
+    paths: list[Path]
+    closed: bool = False  # whether the full matrices are those of the closed form
+
+    def run(self, comparisons: Comparisons, rng: np.random.Generator) -> SearchResult:
+        """Judge the candidates of all paths; an interrupt ends it with the folds that are complete."""
+        comparisons = with_positive_weight(comparisons)
+        units = group_indices(comparisons)
+        n_split, n_held_out = n_splits(comparisons.sample_weight.sum())
+        folds = assign_folds(units, n_split, rng)
+        race = _Race(comparisons, units, self.paths, self.closed)
+        interrupted = False
+        with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
+            try:
+                for fold in range(n_held_out):
+                    most = max(MAX_SHARES, len(race.behind) * (n_split - fold - 1) // n_split)
+                    race.run(folds == fold, most)
+                    bar.update()
+                    if np.isfinite(race.behind).sum() == 1:
+                        break
+            except KeyboardInterrupt:
+                interrupted = True
+        return SearchResult(self.paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
+
+
+def average_predictors(found: SearchResult, comparisons: Comparisons, chosen: Predictor) -> Predictor:
+    """Return the matrices of all candidates with a share, fitted to all comparisons and averaged."""
+    scale, best = chosen.size(comparisons), found.best_index
+    total = chosen.scaled(found.shares[best])
+    for places, members in _remaining(found.paths, found.shares > 0):
+        if places == [best]:
+            continue
+        for place, member in zip(
+            places, fit_path(members, with_positive_weight(comparisons), closed=False), strict=True
+        ):
+            predictor = member.predictor() if isinstance(member, PointPredictor) else member
+            size = predictor.size(comparisons)
+            if place != best and size > 0:
+                total = total.plus(predictor.scaled(found.shares[place] * scale / size))
+    return total
+
+
+def _remaining(paths: list[Path], kept: NDArray[np.bool_]) -> Iterator[tuple[list[int], list[Candidate]]]:
+    """Return, for each path with any, the places of the candidates that are kept, and these."""
+    first = 0
+    for path in paths:
+        inside = np.flatnonzero(kept[first : first + len(path.candidates)]).tolist()
+        if inside:
+            yield [first + place for place in inside], [path.candidates[place] for place in inside]
+        first += len(path.candidates)
+
+
+class _Race:
+    """Candidates, and how they stand after the folds run so far."""
+
+    def __init__(self, comparisons: Comparisons, units: NDArray[np.intp], paths: list[Path], closed: bool) -> None:
+        self.comparisons, self.units, self.paths, self.closed = comparisons, units, paths, closed
+        count = sum(len(path.candidates) for path in paths)
+        self.folds: list[NDArray[np.intp]] = []  # the rows of each
+        # Margins of these rows, their mean size being 1; NaN for a candidate that has dropped out.
+        self.margins = np.zeros((count, 0))
+        self.objects = np.unique(comparisons.rows)
+        self.spreads = np.zeros((count, 0))  # of each map, in the same unit, for each of these rows
+        self.behind = np.zeros(count)  # the best, in standard errors of the difference; infinite for those that are out
+
+    def run(self, held_out: NDArray[np.bool_], most: int) -> None:
+        """Fit the candidates to all but the rows held out, judge them by these, and keep the best ones in the race."""
+        train, judged = self.comparisons[~held_out], self.comparisons[held_out]
+        margins = np.full((len(self.behind), len(judged)), np.nan)
+        spreads = np.full((len(self.behind), len(judged)), np.nan)
+        for places, racing in _remaining(self.paths, np.isfinite(self.behind)):
+            for place, found in zip(places, fit_path(racing, train, self.closed), strict=True):
+                each = found.margins(judged)
+                size = np.average(np.abs(each), weights=judged.sample_weight)
+                margins[place] = each / size if size > 0 else each
+                spreads[place] = found.spread(self.objects) / size if size > 0 else 0.0
+        self.margins = np.concatenate([self.margins, margins], axis=1)
+        self.spreads = np.concatenate([self.spreads, spreads], axis=1)
+        self.folds.append(np.flatnonzero(held_out))
+        self._eliminate(most)
+
+    def losses(self) -> FloatArray:
+        """Return the loss of each row judged so far: 1 for a clear miss, 1/2 for a tie, 0 for a clear hit."""
+        # Smoothed the more widely the larger the error is: near 1/2 counting separates nothing; where it is small, the
+        # count is what matters.
+        pluralize = np.where(self.margins == 0, 0.5, self.margins < 0)
+        pluralize[np.isnan(self.margins)] = np.nan
+        least = np.nanmin(np.average(pluralize, axis=1, weights=self._weights()))
+        losses: FloatArray = ndtr(-self.margins / max(2 * least, 1e-3))
+        return losses
+
+    def errors(self) -> FloatArray:
+        """Return the error of each candidate in each fold, (candidates, folds); NaN where it was out."""
+        if not self.folds:
+            return np.zeros((len(self.behind), 0))
+        parts = np.split(self.losses(), np.cumsum([len(rows) for rows in self.folds])[:-1], axis=1)
+        weights = self.comparisons.sample_weight
+        return np.column_stack(
+            [np.average(part, axis=1, weights=weights[rows]) for part, rows in zip(parts, self.folds, strict=True)]
+        )
+
+    def means(self) -> FloatArray:
+        """Return the error of each candidate over all rows that it was judged by, (candidates,)."""
+        weights = np.array([self.comparisons.sample_weight[rows].sum() for rows in self.folds])
+        errors = self.errors()
+        judged = np.where(np.isnan(errors), 0.0, weights).sum(axis=1)
+        means: FloatArray = np.nansum(errors * weights, axis=1) / np.where(judged > 0, judged, np.nan)
+        return means
+
+    def shares(self) -> FloatArray:
+        """Return the shares of the candidates, (candidates,)."""
+        if not self.folds:
+            return np.zeros(len(self.behind))
+        trust = [path.trust for path in self.paths for _ in path.candidates]
+        shares = np.exp(-self.behind) * trust
+        shares[np.argsort(-shares, kind="stable")[MAX_SHARES:]] = 0
+        total: FloatArray = shares / shares.sum()
+        return total
+
+    def calibration(self) -> Calibration | None:
+        """Return what the margins judged so far say about probabilities."""
+        if not self.folds:
+            return None
+        sharing = self.shares() > 0
+        shares = self.shares()[sharing]
+        spread = shares @ self.spreads[sharing]
+        margins = shares @ self.margins[sharing] / np.where(spread > 0, spread, 1.0)
+        return Calibration.from_margins(margins, self._weights())
+
+    def _weights(self) -> FloatArray:
+        return self.comparisons.sample_weight[np.concatenate(self.folds)]
+
+    def _eliminate(self, most: int) -> None:
+        """Measure how far each candidate lies behind the best; drop those beyond 2 standard errors, or ``most``."""
+        weights = self._weights()
+        running = np.isfinite(self.behind)
+        losses = self.losses()[running]
+        means = np.average(losses, axis=1, weights=weights)
+        best = int(np.argmin(means))
+        # Rows of one unit are no independent witnesses: their deviations are added before they are squared.
+        _, unit = np.unique(self.units[np.concatenate(self.folds)], return_inverse=True)
+        deviations = weights * (losses - losses[best] - (means - means[best])[:, None])
+        summed = np.stack([np.bincount(unit, each) for each in deviations])
+        standard_errors = np.sqrt(np.sum(summed**2, axis=1)) / weights.sum()
+        behind = (means - means[best]) / np.maximum(standard_errors, 1e-12)
+        behind[(behind > _MAX_BEHIND) | (np.argsort(np.argsort(means, kind="stable")) >= most)] = np.inf
+        self.behind[running] = behind
