@@ -151,3 +151,13 @@ Examples
     assert "    Second paragraph." in shown
     assert shown.count("::") == 1
     assert shown[-1] == ">>> abs_(x)  # |x|"
+
+
+@pytest.mark.parametrize(
+    "page", [DOCS / "architecture.md", DOCS.parent / "CONTRIBUTING.md"], ids=lambda path: path.stem
+)
+def test_every_file_that_the_architecture_names_exists(page):
+    named = set(re.findall(r"`((?:[\w.]+/)+[\w.]*|[\w/]+\.py)`", page.read_text(encoding="utf-8")))
+    roots = (DOCS.parent, DOCS.parent / "src" / "nearer")
+    assert len(named) > 3
+    assert sorted(name for name in named if not any((root / name).exists() for root in roots)) == []
