@@ -371,7 +371,7 @@ def test_person_who_lapses_into_one_place():
 
 @pytest.mark.parametrize("sorted_by", ["label", "a list of their own"])
 def test_options_in_a_fixed_order_say_nothing_of_people(sorted_by):
-    # Everybody has a favourite object and sees much of it: with options in order, they seem to favour a place.
+    # Everybody has a favorite object and sees much of it: with options in order, they seem to favor a place.
     ranks = np.arange(30) if sorted_by == "label" else np.random.default_rng(3).permutation(30)
     turn = ranks[CLEAN.shown[:, 1]] > ranks[CLEAN.shown[:, 2]]
     shown = np.where(turn[:, None], CLEAN.shown[:, [0, 2, 1]], CLEAN.shown)

@@ -108,7 +108,7 @@ def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
     places = {"eastward": [place[0] for place in results["embedding"]]}
     (arrow,) = _arrows(replace(read_results(colors), attributes=places), ["eastward"], (0, 1))
     np.testing.assert_allclose(arrow.direction, [1, 0], atol=1e-9)
-    assert arrow.sure
+    assert arrow.is_certain
     status, _, err = run(capsys, colors, *options, "--arrows", "word")
     assert (status, "there can be no arrow for 'word'" in err) == (2, True)
 

@@ -1,4 +1,4 @@
-"""Arrows between two maps: one for each object, in colour for those that moved."""
+"""Arrows between two maps: one for each object, in color for those that moved."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def arrows(ax):
     return [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
 
 
-def test_moved_objects_are_in_colour_and_named_and_unknown_ones_left_out():
+def test_moved_objects_are_in_color_and_named_and_unknown_ones_left_out():
     ax = plot_arrows(FIRST, SECOND, list("abcd"), [True, False, False, False], names=("old", "young"))
     assert len(arrows(ax)) == 3
     colors = [to_hex(arrow.get_edgecolor()) for arrow in arrows(ax)]

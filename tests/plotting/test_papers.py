@@ -9,7 +9,7 @@ from matplotlib import rcParams
 from PIL import Image
 
 from nearer.plotting import Paper, plot_map, save_paper
-from nearer.plotting.glyphs import fonts_for
+from nearer.plotting.papers import fonts_for
 
 POINTS = np.random.default_rng(0).normal(size=(6, 2))
 NAMES = ["cat", "dog", "bird", "fish", "horse", "cow"]

@@ -1,4 +1,4 @@
-"""Trees of clusters: what is drawn is the tree, in the colours of the clusters."""
+"""Trees of clusters: what is drawn is the tree, in the colors of the clusters."""
 
 import sys
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ def model():
     return ComparisonHC(3, random_state=0).fit(sample_triplets(POINTS, random_state=0))
 
 
-def test_a_leaf_for_each_object_in_the_colour_of_its_cluster(model):
+def test_a_leaf_for_each_object_in_the_color_of_its_cluster(model):
     assert sorted(np.bincount(model.labels_).tolist()) == [1, 4, 4]
     ax = plot_dendrogram(model)
     ax.figure.canvas.draw()
@@ -29,7 +29,7 @@ def test_a_leaf_for_each_object_in_the_colour_of_its_cluster(model):
         assert text.get_color() == TONES[model.labels_[int(text.get_text())]]
 
 
-def test_links_have_the_heights_of_the_tree_and_grey_joins_clusters(model):
+def test_links_have_the_heights_of_the_tree_and_gray_joins_clusters(model):
     ax = plot_dendrogram(model)
     drawn = sorted(ax.lines, key=lambda line: max(line.get_xdata()))
     np.testing.assert_allclose([max(line.get_xdata()) for line in drawn], model.linkage_matrix_[:, 2])

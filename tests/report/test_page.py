@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from helpers.report_sample import addresses, color_results, empty_results, random_results
 
-from nearer.plotting.curve_scale import CurveScale
+from nearer.plotting.fits import CurveScale
 from nearer.report import write_report
 from nearer.report.charts import error_chart, ticks
 from nearer.report.page import SCRIPTS, asset

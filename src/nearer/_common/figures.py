@@ -1,4 +1,4 @@
-"""The look of all figures: colours, an empty figure, plain axes, a file."""
+"""The look of all figures: colors, an empty figure, plain axes, a file."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def _cuts(pairs: IntArray, n_objects: int) -> tuple[IntArray, list[tuple[int, in
     """Return the depth-first order of the objects, and (articulation point, start, stop) of each part behind one."""
     # Hopcroft and Tarjan 1973: subtrees without a back edge past their parent, as intervals of the order.
     graph = _adjacency(np.concatenate([pairs, pairs[:, ::-1]]), n_objects)
-    starts, neighbours = graph.indptr.tolist(), graph.indices.tolist()
+    starts, neighbors = graph.indptr.tolist(), graph.indices.tolist()
     visited, lowest = [-1] * n_objects, [0] * n_objects
     root = int(pairs[0, 0])
     order, parents, path, cuts = [root], {root: -1}, [root], []
@@ -271,7 +271,7 @@ def _cuts(pairs: IntArray, n_objects: int) -> tuple[IntArray, list[tuple[int, in
     while path:
         here = path[-1]
         if upcoming[here] < starts[here + 1]:
-            other = neighbours[upcoming[here]]
+            other = neighbors[upcoming[here]]
             upcoming[here] += 1
             if visited[other] < 0:
                 visited[other] = lowest[other] = len(order)

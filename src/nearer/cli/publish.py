@@ -16,7 +16,7 @@ from nearer.cli.argtypes import axes_pair, dots, millimetres, pairs, points, wor
 from nearer.cli.arguments import Commands, add_command, add_folder, is_study, log_note, print_result
 
 if TYPE_CHECKING:
-    from nearer.plotting.directions import Arrow
+    from nearer.plotting.maps import Arrow
     from nearer.plotting.papers import Paper
     from nearer.study import StudyResults
     from nearer.study.figures import Drawn
@@ -184,13 +184,12 @@ def _pictures_of(study: Path, stimuli: Stimuli) -> Path | None:
 
 
 def _figure(options: argparse.Namespace) -> int:
-    from nearer.plotting.glyphs import font_of_papers
-    from nearer.plotting.papers import Paper, check_endings, save_paper
+    from nearer.plotting.papers import Paper, check_endings, paper_font, save_paper
 
     files = options.files or [options.folder / f"{options.kind}.pdf"]
     check_endings(files)
     width, height = options.size
-    paper = Paper(width, height, options.font_size, options.font or font_of_papers(), options.title)
+    paper = Paper(width, height, options.font_size, options.font or paper_font(), options.title)
     drawn = _drawn(options, paper)
     written = save_paper(drawn.ax, *files, dpi=options.dpi)
     for note in _notes(options, drawn):
@@ -241,7 +240,7 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
 def _arrows(results: StudyResults, names: Sequence[str], axes: tuple[int, int]) -> list[Arrow]:
     """Return the directions in which attributes grow on a map."""
     from nearer.comparing import fit_properties
-    from nearer.plotting.directions import arrows_of
+    from nearer.plotting.maps import property_arrows
     from nearer.study.figures import attribute_of
 
     columns = {name: attribute_of(results, name) for name in names}
@@ -251,7 +250,7 @@ def _arrows(results: StudyResults, names: Sequence[str], axes: tuple[int, int]) 
         if name in constant or name in fits.not_fitted:
             why = fits.not_fitted.get(name, "it has words, which grow in no direction")
             raise ValueError(f"there can be no arrow for {name!r}: {why}")
-    return arrows_of(fits, axes)
+    return property_arrows(fits, axes)
 
 
 def _notes(options: argparse.Namespace, drawn: Drawn) -> list[str]:

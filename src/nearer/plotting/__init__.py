@@ -8,14 +8,11 @@ is touched.
 from nearer._common.figures import FAINT, INK, PALETTE, new_figure, plain, save_figure
 from nearer.plotting.arrows import plot_arrows
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
-from nearer.plotting.heatmap import plot_heatmap
-from nearer.plotting.lines import plot_line
-from nearer.plotting.maps import plot_map
+from nearer.plotting.heatmap import plot_dendrogram, plot_heatmap
+from nearer.plotting.lines import plot_line, plot_weights
+from nearer.plotting.maps import plot_map, plot_properties
 from nearer.plotting.papers import Paper, save_paper
-from nearer.plotting.properties import plot_properties
 from nearer.plotting.shepard import Agreement, agreement, plot_shepard
-from nearer.plotting.trees import plot_dendrogram
-from nearer.plotting.weights import plot_weights
 
 __all__ = [
     "FAINT",

@@ -15,8 +15,8 @@ from nearer.plotting.maps import plot_map
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PALE = "#c4c4c4"
-_DOT = 22.0  # square points
+_OTHERS_COLOR = "#c4c4c4"
+_DOT_AREA = 22.0  # square points
 
 
 def plot_arrows(
@@ -39,12 +39,12 @@ def plot_arrows(
     labels : sequence of str, length n, optional
         Those of moved objects are written in ink, the others pale where there is room.
     moved : array of bool, shape (n,), optional
-        Objects in another place are drawn in colour, the others pale; all in colour if left out.
+        Objects in another place are drawn in color, the others pale; all in color if left out.
     ax : Axes, optional
     names : pair of str
         What the two maps are called in the legend.
     emphasized : str
-        What the legend says of those in colour.
+        What the legend says of those in color.
 
     Returns
     -------
@@ -68,9 +68,9 @@ def plot_arrows(
     starts, ends, chosen = starts[shown], ends[shown], chosen[shown]
     texts = [texts[index] for index in shown]
     if ax is None:
-        ax = _own_axes(np.vstack([starts, ends]))
-    _draw(ax, starts, ends, chosen, texts)
-    _legend(ax, names, emphasized, chosen)
+        ax = _new_axes(np.vstack([starts, ends]))
+    _draw_arrows(ax, starts, ends, chosen, texts)
+    _draw_arrow_legend(ax, names, emphasized, chosen)
     return ax
 
 
@@ -85,7 +85,7 @@ def _two_columns(first: FloatArray, second: FloatArray) -> tuple[FloatArray, Flo
     return np.column_stack([first[:, 0], heights]), np.column_stack([second[:, 0], heights])
 
 
-def _own_axes(points: FloatArray) -> Axes:
+def _new_axes(points: FloatArray) -> Axes:
     checked_points(points, "the maps")
     width, height = np.ptp(points, axis=0)
     shape = float(np.clip(height / width if width > 0 else 1.0, 0.5, 1))
@@ -95,16 +95,16 @@ def _own_axes(points: FloatArray) -> Axes:
     return figure.add_axes((0.02, 0.02 + below, 0.96, 0.96 - below))
 
 
-def _draw(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.bool_], texts: list[str]) -> None:
+def _draw_arrows(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.bool_], texts: list[str]) -> None:
     from matplotlib.collections import PathCollection
     from matplotlib.patches import FancyArrowPatch
 
-    # To the labels an arrow is a row of dots without colour: none is written across it.
+    # To the labels an arrow is a row of dots without color: none is written across it.
     along = [starts + share * (ends - starts) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
     unseen = 4 * len(starts)
-    colors = [ACCENT if each else _PALE for each in chosen] + ["none"] * unseen
+    colors = [ACCENT if each else _OTHERS_COLOR for each in chosen] + ["none"] * unseen
     before, drawn = len(ax.texts), len(ax.collections)
-    plot_map(np.vstack(along), [*texts, *[""] * unseen], colors, ax, area=_DOT)
+    plot_map(np.vstack(along), [*texts, *[""] * unseen], colors, ax, area=_DOT_AREA)
     # Their outlines would be circles along the arrows; lines that lead to labels are collections, too.
     for dots in [each for each in list(ax.collections)[drawn:] if isinstance(each, PathCollection)]:
         dots.set_edgecolor("none")
@@ -115,19 +115,21 @@ def _draw(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.boo
             text.remove()
         else:
             text.set_color(FAINT if text.get_text() in pale and chosen.any() else INK)
-    _write_missing(ax, starts, ends, chosen, texts)
-    # Those in colour lie above the others.
+    _write_missing_labels(ax, starts, ends, chosen, texts)
+    # Those in color lie above the others.
     for index in np.argsort(chosen, kind="stable"):
         ax.add_patch(
             FancyArrowPatch(
                 tuple(starts[index]), tuple(ends[index]), arrowstyle="-|>", mutation_scale=9 if chosen[index] else 6,
-                color=ACCENT if chosen[index] else _PALE, linewidth=1.5 if chosen[index] else 0.9,
+                color=ACCENT if chosen[index] else _OTHERS_COLOR, linewidth=1.5 if chosen[index] else 0.9,
                 shrinkA=0, shrinkB=0, zorder=2 if chosen[index] else 1,
             )
         )  # fmt: skip
 
 
-def _write_missing(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.bool_], texts: list[str]) -> None:
+def _write_missing_labels(
+    ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[np.bool_], texts: list[str]
+) -> None:
     """Write the labels of moved objects that found no room before the heads of their arrows, come what may."""
     written = {text.get_text() for text in ax.texts}
     for index in np.flatnonzero(chosen):
@@ -142,7 +144,7 @@ def _write_missing(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArr
             )  # fmt: skip
 
 
-def _legend(ax: Axes, names: tuple[str, str], emphasized: str, chosen: NDArray[np.bool_]) -> None:
+def _draw_arrow_legend(ax: Axes, names: tuple[str, str], emphasized: str, chosen: NDArray[np.bool_]) -> None:
     from matplotlib.lines import Line2D
 
     def line(color: str, marker: str, text: str) -> Line2D:
@@ -154,7 +156,7 @@ def _legend(ax: Axes, names: tuple[str, str], emphasized: str, chosen: NDArray[n
     if chosen.any():
         handles.append(line(ACCENT, "", emphasized))
     if not chosen.all():
-        handles.append(line(_PALE, "", "others" if chosen.any() else f"none {emphasized}"))
+        handles.append(line(_OTHERS_COLOR, "", "others" if chosen.any() else f"none {emphasized}"))
     ax.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=len(handles), frameon=False, fontsize=9,
         handlelength=1.4, borderaxespad=0.2,

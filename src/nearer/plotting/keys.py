@@ -1,4 +1,4 @@
-"""Attributes as colours and shapes, and the keys that say which is which."""
+"""Attributes as colors and shapes, their keys, and the axes between keys and title."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from nearer._common.figures import FAINT, INK
 from nearer._common.formatting import format_number, quote_all
 from nearer._common.progress import warn_caller
+from nearer.plotting.papers import MM, Paper
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -21,17 +22,19 @@ if TYPE_CHECKING:
 
 #: The name of an attribute and its value for each object.
 Attribute: TypeAlias = tuple[str, Sequence[Any]]
-# Of Okabe and Ito (2008): told apart by the colour-blind, and all but two of them in print without colours.
+# Of Okabe and Ito (2008): told apart by the color-blind, and all but two of them in print without colors.
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
-SCALE = "viridis"  # from dark to bright all along, so that it can be read without colours
-UNKNOWN, OTHER, NOT_KNOWN = "#c8c8c8", "other", "not known"
-_OUTLINE = (0.0, 0.0, 0.0, 0.25)
-_GAP = 4.0  # points between keys
+COLORMAP = "viridis"  # from dark to bright all along, so that it can be read without colors
+UNKNOWN_COLOR, OTHER_LABEL, UNKNOWN_LABEL = "#c8c8c8", "other", "not known"
+_OUTLINE_COLOR = (0.0, 0.0, 0.0, 0.25)
+_KEY_GAP_POINTS = 4.0  # points between keys
+_MARGIN_POINTS = 3.0  # points that stay empty on each side
+_MIN_AXES_POINTS = 40.0  # points that axes need to show anything
 
 
 @dataclass(frozen=True)
-class Coded:
+class Encoding:
     """What an attribute makes of each object.
 
     Attributes
@@ -39,7 +42,7 @@ class Coded:
     name : str
         Of the attribute.
     marks : list, length n
-        A colour, or a shape, for each object.
+        A color, or a shape, for each object.
     words : dict
         What each word is drawn as, for the key; empty for numbers.
     scale : ScalarMappable, optional
@@ -52,14 +55,14 @@ class Coded:
     scale: ScalarMappable | None = None
 
 
-def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Coded:
-    """Return a colour for each value: along a scale for numbers, one for each word.
+def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Encoding:
+    """Return a color for each value: along a scale for numbers, one for each word.
 
     Parameters
     ----------
     name : str
     values : sequence of numbers or of words, None where one is not known
-    palette : mapping from word to colour, optional
+    palette : mapping from word to color, optional
 
     Examples
     --------
@@ -69,30 +72,30 @@ def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | Non
     ['red', '#0072b2']
     """
     if not palette and all(value is None or isinstance(value, int | float | np.number) for value in values):
-        return _along_scale(name, values)
+        return _colormapped(name, values)
     texts = _as_words(values)
-    chosen = _checked(name, palette or {}, texts)
+    chosen = _checked_palette(name, palette or {}, texts)
     free = iter(color for color in COLORS if color not in chosen.values())
     counts = Counter(text for text in texts if text is not None)
     room = len(COLORS) - len([color for color in chosen.values() if color in COLORS])
-    # The most frequent first, as on the page of a report, so that a word has one colour in both.
+    # The most frequent first, as on the page of a report, so that a word has one color in both.
     plain = [word for word in sorted(counts, key=lambda word: (-counts[word], word)) if word not in chosen]
     if len(plain) > room:
         kept, rest = plain[: room - 1], plain[room - 1 :]
         warn_caller(
-            f"{name} has {len(counts)} values, more than colours that can be told apart; the rarest share one: "
+            f"{name} has {len(counts)} values, more than colors that can be told apart; the rarest share one: "
             f"{quote_all(rest, 5)}. --colors, or palette=, gives each its own"
         )
     else:
         kept, rest = plain, []
     colors = chosen | {word: next(free) for word in kept} | dict.fromkeys(rest, FAINT)
-    words = {word: colors[word] for word in sorted(counts) if word not in rest} | ({OTHER: FAINT} if rest else {})
+    words = {word: colors[word] for word in sorted(counts) if word not in rest} | ({OTHER_LABEL: FAINT} if rest else {})
     if None in texts:
-        words[NOT_KNOWN] = UNKNOWN
-    return Coded(name, [UNKNOWN if text is None else colors[text] for text in texts], words)
+        words[UNKNOWN_LABEL] = UNKNOWN_COLOR
+    return Encoding(name, [UNKNOWN_COLOR if text is None else colors[text] for text in texts], words)
 
 
-def as_shapes(name: str, values: Sequence[Any]) -> Coded:
+def as_shapes(name: str, values: Sequence[Any]) -> Encoding:
     """Return a shape for each word.
 
     Examples
@@ -100,17 +103,17 @@ def as_shapes(name: str, values: Sequence[Any]) -> Coded:
     >>> as_shapes("family", ["wind", "brass", "wind"]).marks
     ['s', 'o', 's']
     """
-    texts = [NOT_KNOWN if text is None else text for text in _as_words(values)]
-    known = sorted(set(texts) - {NOT_KNOWN}) + ([NOT_KNOWN] if NOT_KNOWN in texts else [])
+    texts = [UNKNOWN_LABEL if text is None else text for text in _as_words(values)]
+    known = sorted(set(texts) - {UNKNOWN_LABEL}) + ([UNKNOWN_LABEL] if UNKNOWN_LABEL in texts else [])
     if len(known) > len(SHAPES):
         raise ValueError(
-            f"{name} has {len(known)} values, and there are {len(SHAPES)} shapes; put values together, or colour by it"
+            f"{name} has {len(known)} values, and there are {len(SHAPES)} shapes; put values together, or color by it"
         )
     words = dict(zip(known, SHAPES, strict=False))
-    return Coded(name, [words[text] for text in texts], words)
+    return Encoding(name, [words[text] for text in texts], words)
 
 
-def matched(attribute: Attribute, n_objects: int) -> Attribute:
+def checked_attribute(attribute: Attribute, n_objects: int) -> Attribute:
     """Return the name and the values of an attribute, or say that there are too many or too few."""
     name, values = attribute
     if len(values) != n_objects:
@@ -118,7 +121,7 @@ def matched(attribute: Attribute, n_objects: int) -> Attribute:
     return str(name), values
 
 
-def words_of(*coded: Coded | None) -> list[str]:
+def key_texts(*coded: Encoding | None) -> list[str]:
     """Return all that keys write, for the choice of fonts."""
     return [text for each in coded if each is not None for text in (each.name, *each.words)]
 
@@ -132,8 +135,8 @@ def _as_words(values: Sequence[Any]) -> list[str | None]:
     return [word(value) for value in values]
 
 
-def _checked(name: str, palette: Mapping[str, str], texts: Sequence[str | None]) -> dict[str, str]:
-    """Return the colours that were given, or say which are none, or of nothing."""
+def _checked_palette(name: str, palette: Mapping[str, str], texts: Sequence[str | None]) -> dict[str, str]:
+    """Return the colors that were given, or say which are none, or of nothing."""
     from matplotlib.colors import is_color_like
 
     for word, color in palette.items():
@@ -141,40 +144,40 @@ def _checked(name: str, palette: Mapping[str, str], texts: Sequence[str | None])
             known = sorted({text for text in texts if text is not None})
             raise ValueError(f"{word!r} is no value of {name}; it has {quote_all(known, 10)}")
         if not is_color_like(color):
-            raise ValueError(f"{color!r}, for {word!r}, is no colour; give one as #0072b2, or by its name in English")
+            raise ValueError(f"{color!r}, for {word!r}, is no color; give one as #0072b2, or by its name in English")
     return dict(palette)
 
 
-def _along_scale(name: str, values: Sequence[Any]) -> Coded:
+def _colormapped(name: str, values: Sequence[Any]) -> Encoding:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     numbers = np.array([np.nan if value is None else float(value) for value in values])
     if not np.isfinite(numbers).any():
-        raise ValueError(f"{name} has no values to colour by; choose another attribute")
+        raise ValueError(f"{name} has no values to color by; choose another attribute")
     low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-    scale = ScalarMappable(Normalize(low, high if high > low else low + 1), SCALE)
-    marks = [UNKNOWN if np.isnan(value) else tuple(scale.to_rgba(value)) for value in numbers]
-    return Coded(name, marks, {}, scale)
+    scale = ScalarMappable(Normalize(low, high if high > low else low + 1), COLORMAP)
+    marks = [UNKNOWN_COLOR if np.isnan(value) else tuple(scale.to_rgba(value)) for value in numbers]
+    return Encoding(name, marks, {}, scale)
 
 
-def draw_keys(figure: Figure, color: Coded | None, shape: Coded | None, size: float, mark: float) -> float:
+def draw_keys(figure: Figure, color: Encoding | None, shape: Encoding | None, size: float, mark: float) -> float:
     """Draw the keys at the foot of a figure and return how high they are, in points.
 
     ``size`` is that of letters, ``mark`` the width of a dot.
     """
     height = 0.0
-    for name, handles in _keys_of_words(color, shape, mark):
-        height = _legend(figure, name, handles, height)
-    return height if color is None or color.scale is None else _bar(figure, color, height, size)
+    for name, handles in _legend_entries(color, shape, mark):
+        height = _draw_legend(figure, name, handles, height)
+    return height if color is None or color.scale is None else _draw_colorbar(figure, color, height, size)
 
 
-def draw_keys_beside(ax: Axes, color: Coded | None, shape: Coded | None, mark: float) -> None:
+def draw_keys_right(ax: Axes, color: Encoding | None, shape: Encoding | None, mark: float) -> None:
     """Draw the keys to the right of axes that are on the figure of somebody else."""
     from matplotlib.legend import Legend
 
     top = 1.0
-    for name, handles in _keys_of_words(color, shape, mark):
+    for name, handles in _legend_entries(color, shape, mark):
         legend = Legend(
             ax, handles, [str(handle.get_label()) for handle in handles], title=name, loc="upper left",
             bbox_to_anchor=(1.01, top), alignment="left", frameon=False,
@@ -186,54 +189,111 @@ def draw_keys_beside(ax: Axes, color: Coded | None, shape: Coded | None, mark: f
         bar.set_label(color.name, color=INK)
 
 
-def _keys_of_words(color: Coded | None, shape: Coded | None, mark: float) -> list[tuple[str, list[Artist]]]:
-    """Return the keys to draw: one of colours and one of shapes, or one of both where they say the same."""
+def _legend_entries(color: Encoding | None, shape: Encoding | None, mark: float) -> list[tuple[str, list[Artist]]]:
+    """Return the keys to draw: one of colors and one of shapes, or one of both where they say the same."""
     if color is not None and shape is not None and color.name == shape.name and color.words:
-        both = [_handle(word, tone, shape.words.get(word, "o"), mark) for word, tone in color.words.items()]
+        both = [_legend_handle(word, tone, shape.words.get(word, "o"), mark) for word, tone in color.words.items()]
         return [(color.name, both)]
     keys = []
     if shape is not None:
-        keys.append((shape.name, [_handle(word, INK, form, mark) for word, form in shape.words.items()]))
+        keys.append((shape.name, [_legend_handle(word, INK, form, mark) for word, form in shape.words.items()]))
     if color is not None and color.words:
-        keys.append((color.name, [_handle(word, tone, "o", mark) for word, tone in color.words.items()]))
+        keys.append((color.name, [_legend_handle(word, tone, "o", mark) for word, tone in color.words.items()]))
     return keys
 
 
-def _handle(word: str, color: Any, shape: str, mark: float) -> Artist:
+def _legend_handle(word: str, color: Any, shape: str, mark: float) -> Artist:
     from matplotlib.lines import Line2D
 
     return Line2D(
-        [], [], linestyle="", marker=shape, color=color, markersize=mark, markeredgecolor=_OUTLINE, label=word
+        [], [], linestyle="", marker=shape, color=color, markersize=mark, markeredgecolor=_OUTLINE_COLOR, label=word
     )  # fmt: skip
 
 
-def _legend(figure: Figure, name: str, handles: list[Artist], above: float) -> float:
+def _draw_legend(figure: Figure, name: str, handles: list[Artist], above: float) -> float:
     """Write a key in as many columns as fit, ``above`` points over the foot, and return where it ends."""
     width, height = figure.get_size_inches() * 72
+    corner = (_KEY_GAP_POINTS / width, (above + _KEY_GAP_POINTS) / height)
     for columns in range(len(handles), 0, -1):
         legend = figure.legend(
-            handles=handles, title=name, loc="lower left", bbox_to_anchor=(_GAP / width, (above + _GAP) / height),
+            handles=handles, title=name, loc="lower left", bbox_to_anchor=corner,
             ncols=columns, alignment="left", frameon=False, borderpad=0, borderaxespad=0, handletextpad=0.2,
             handlelength=1.2, columnspacing=1.0, labelspacing=0.3, labelcolor=INK,
         )  # fmt: skip
         for text in (*legend.get_texts(), legend.get_title()):
             text.set(parse_math=False, color=INK)
         box = legend.get_window_extent()
-        if columns == 1 or box.width * 72 / figure.dpi <= width - 2 * _GAP:
+        if columns == 1 or box.width * 72 / figure.dpi <= width - 2 * _KEY_GAP_POINTS:
             break
         legend.remove()
-    return above + float(box.height) * 72 / figure.dpi + 2 * _GAP
+    return above + float(box.height) * 72 / figure.dpi + 2 * _KEY_GAP_POINTS
 
 
-def _bar(figure: Figure, color: Coded, above: float, size: float) -> float:
-    """Draw a scale of colours with its name and its ends, and return where it ends."""
+def _draw_colorbar(figure: Figure, color: Encoding, above: float, size: float) -> float:
+    """Draw a scale of colors with its name and its ends, and return where it ends."""
     width, height = figure.get_size_inches() * 72
-    foot = above + _GAP + 1.5 * size
-    place = figure.add_axes((2 * _GAP / width, foot / height, 0.45, 0.6 * size / height))
+    foot = above + _KEY_GAP_POINTS + 1.5 * size
+    place = figure.add_axes((2 * _KEY_GAP_POINTS / width, foot / height, 0.45, 0.6 * size / height))
     assert color.scale is not None
     bar = figure.colorbar(color.scale, cax=place, orientation="horizontal")
     bar.outline.set(visible=False)
     bar.ax.locator_params(nbins=4)
     bar.ax.tick_params(color=FAINT, labelcolor=INK)
-    figure.text(2 * _GAP / width, (foot + 1.0 * size) / height, color.name, color=INK, va="bottom", parse_math=False)
-    return foot + 2.4 * size + _GAP
+    figure.text(
+        2 * _KEY_GAP_POINTS / width, (foot + 1.0 * size) / height, color.name, color=INK, va="bottom", parse_math=False
+    )
+    return foot + 2.4 * size + _KEY_GAP_POINTS
+
+
+#: A figure for the screen, in letters that go with its eight inches.
+SCREEN = Paper(width=8 / MM, font_size=8.0)
+
+
+def framed_axes(
+    paper: Paper,
+    shape: float,
+    color: Encoding | None = None,
+    form: Encoding | None = None,
+    mark: float = 5.0,
+    room: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
+) -> Axes:
+    """Return axes on a figure of their own, with keys below and the title above.
+
+    Parameters
+    ----------
+    paper : Paper
+        Where its height is open, keys and title come on top of the height of the axes.
+    shape : float
+        How high the axes are, in widths of the paper.
+    color, form : Encoding, optional
+        What keys are drawn for.
+    mark : float
+        The width of a dot, in points.
+    room : (float, float, float, float)
+        Points left, below, right and above that texts of the axes need.
+    """
+    size = paper.font_size
+    foot = draw_keys(paper.figure(shape), color, form, size, mark)  # measured on a sheet that is thrown away
+    top = 1.6 * (size + 1) if paper.title else 0.0
+    width = paper.width * MM * 72
+    height = width * shape + foot + top if paper.height is None else paper.height * MM * 72
+    figure = paper.figure(height / width)
+    draw_keys(figure, color, form, size, mark)
+    left, below, right, above = np.array(room) + _MARGIN_POINTS
+    inner = (width - left - right, height - foot - top - below - above)
+    if min(inner) < _MIN_AXES_POINTS:
+        raise ValueError(
+            f"on {paper.width:g} x {height / MM / 72:.0f} mm there is no room for what is drawn beside keys and texts; "
+            "make it larger, or its letters smaller"
+        )
+    if paper.title:
+        figure.text(
+            _MARGIN_POINTS / width,
+            1 - _MARGIN_POINTS / height,
+            paper.title,
+            fontsize=size + 1,
+            color=INK,
+            va="top",
+            parse_math=False,
+        )
+    return figure.add_axes((left / width, (foot + below) / height, inner[0] / width, inner[1] / height))

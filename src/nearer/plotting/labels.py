@@ -1,21 +1,326 @@
-"""Labels on axes: texts that lie on no other text and no mark, with lines to those that are away from their marks."""
+"""Places for labels: beside their marks where there is room, away from them with a line where not, none on another.
+
+Each label has candidates: 16 places that touch its mark, and rings further out from where a line leads back to it. A
+candidate that lies on a mark, or leaves the frame, is out. Two candidates of different labels are in conflict if their
+boxes overlap, if the line of one crosses the box of the other, or if their lines cross. What is wanted is a candidate
+for as many labels as can be, the cheapest ones: nearest to their marks. That is a problem of independent sets, hard to
+solve exactly; labels with the fewest candidates choose first, then labels without a place, or far from their marks,
+push others aside that have another one, and all look for something cheaper, until nothing changes. Where a few labels
+found no place, other orders are tried.
+
+All lengths are in points. A box is (left, bottom, right, top), a line (x, y, x, y) from the mark to the box.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.figures import FAINT, INK
-from nearer.plotting.label_places import place_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-_MOST = 600  # labels that look for a place
+# Beside a mark, best first.
+_ADJACENT_DIRECTIONS = np.array(
+    [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    + [(side, slant) for slant in (0.5, -0.5, 0.8, -0.8) for side in (1, -1)]
+    + [(side, slant) for slant in (1, -1) for side in (0.4, -0.4)]
+)
+_RING_ANGLES = np.arange(16) * np.pi / 8
+_RING_LENGTHS = (0.6, 1.3, 2.1, 3.0, 4.2, 5.6, 7.2, 9.0)  # how long lines are, in heights of a label
+_MAX_LABELS_ALL_RINGS, _MAX_LABELS_THREE_RINGS = 150, 400  # labels: beyond, the first three rings, and the first alone
+_BOX_PADDING, _MARK_GAP = 0.4, 1.3  # points around a box; between it and its mark
+_AMBIGUITY_COST, _UNPLACED_COST = (
+    1.5,
+    100.0,
+)  # prices of being nearer to the mark of another, in heights of a label, and of none
+_N_SWEEPS = 6
+_MAX_PUSHES_PER_LABEL = 20  # candidates of a label without a place that it tries to take from others, in a sweep
+_MAX_PUSHES = 1500  # in all: about a second
+_N_ORDERS, _MAX_LABELS_ORDERS = 4, 60  # further orders, for as many labels at most
+_MAX_LABELS = 600  # labels that look for a place
+
+
+class LabelPlacement(NamedTuple):
+    """Where labels go.
+
+    Attributes
+    ----------
+    centers : ndarray, shape (k, 2)
+        Of the labels; NaN for those without a place.
+    lines : ndarray, shape (k, 4)
+        From the mark to the label; NaN where the label is beside its mark, or has no place.
+    """
+
+    centers: FloatArray
+    lines: FloatArray
+
+
+class _Candidates(NamedTuple):
+    """Places of one label that lie on no mark, cheapest first."""
+
+    centers: FloatArray
+    boxes: FloatArray
+    lines: FloatArray
+    costs: FloatArray
+
+
+def place_labels(
+    anchors: FloatArray,
+    radii: FloatArray,
+    sizes: FloatArray,
+    taken: FloatArray,
+    frame: FloatArray,
+) -> LabelPlacement:
+    """Return a place for each label that lies on no other label and on nothing that is taken.
+
+    Parameters
+    ----------
+    anchors : ndarray, shape (k, 2)
+        Centers of the marks that labels belong to.
+    radii : ndarray, shape (k, 2)
+        Half widths and half heights of these marks.
+    sizes : ndarray, shape (k, 2)
+        Widths and heights of the labels.
+    taken : ndarray, shape (m, 4)
+        Boxes of all marks, those of the anchors among them, and of all else that no label may lie on.
+    frame : ndarray, shape (4,)
+        The box that labels stay in.
+
+    Returns
+    -------
+    LabelPlacement
+
+    Examples
+    --------
+    >>> anchors, radii, sizes = np.array([[50.0, 50.0]]), np.full((1, 2), 2.0), np.array([[20.0, 8.0]])
+    >>> marks = np.array([[48.0, 48.0, 52.0, 52.0]])
+    >>> place_labels(anchors, radii, sizes, marks, np.array([0.0, 0.0, 100.0, 100.0])).centers.tolist()
+    [[63.7, 50.0]]
+    """
+    n_rings = (
+        len(_RING_LENGTHS)
+        if len(anchors) <= _MAX_LABELS_ALL_RINGS
+        else 3
+        if len(anchors) <= _MAX_LABELS_THREE_RINGS
+        else 1
+    )
+    found = [
+        _candidates(*mark, taken, anchors, frame, _RING_LENGTHS[:n_rings])
+        for mark in zip(anchors, radii, sizes / 2 + _BOX_PADDING, strict=True)
+    ]
+    chosen = _best(found)
+    centers, lines = np.full((len(anchors), 2), np.nan), np.full((len(anchors), 4), np.nan)
+    for label, pick in enumerate(chosen.picks):
+        if pick >= 0:
+            centers[label] = found[label].centers[pick]
+            line = found[label].lines[pick]
+            if not np.array_equal(line[:2], line[2:]):
+                lines[label] = line
+    return LabelPlacement(centers, lines)
+
+
+def _best(candidates: list[_Candidates]) -> _Assignment:
+    """Return the cheapest of several choices: by other orders, too, where the first one leaves labels out."""
+    n = len(candidates)
+    order = np.argsort([len(each.costs) for each in candidates], kind="stable")
+    best, rng = _Assignment(candidates).improved(order), np.random.default_rng(0)
+    possible = sum(len(each.costs) > 0 for each in candidates)
+    for _ in range(_N_ORDERS if n <= _MAX_LABELS_ORDERS else 0):
+        if best.n_placed == possible:
+            break
+        other = _Assignment(candidates).improved(rng.permutation(n))
+        if other.total < best.total:
+            best = other
+    return best
+
+
+def _candidates(
+    anchor: FloatArray,
+    radius: FloatArray,
+    half: FloatArray,
+    taken: FloatArray,
+    anchors: FloatArray,
+    frame: FloatArray,
+    rings: tuple[float, ...],
+) -> _Candidates:
+    """Return where a label can go, as far as marks and the frame allow, cheapest first."""
+    height = 2 * half[1]
+    away = np.column_stack([np.cos(_RING_ANGLES), np.sin(_RING_ANGLES)])
+    clear = away / np.abs(away).max(axis=1, keepdims=True) * (half + radius + _MARK_GAP)
+    centers = np.concatenate(
+        [
+            anchor + _ADJACENT_DIRECTIONS * (half + radius + _MARK_GAP),
+            *(anchor + clear + away * ring * height for ring in rings),
+        ]
+    )
+    boxes = np.hstack([centers - half, centers + half])
+    near = np.clip(anchor, boxes[:, :2], boxes[:, 2:])  # the point of the box that a line leads to
+    lines = np.hstack([np.broadcast_to(anchor, near.shape), near])
+    lines[: len(_ADJACENT_DIRECTIONS)] = np.tile(
+        centers[: len(_ADJACENT_DIRECTIONS)], 2
+    )  # no line: a point inside of its own box
+    costs = np.concatenate(
+        [np.linspace(0, 0.3, len(_ADJACENT_DIRECTIONS)), *(np.full(len(_RING_ANGLES), 1 + ring) for ring in rings)]
+    )  # fmt: skip
+    reach = np.array([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
+    close = np.all((taken[:, 2:] > reach[0]) & (taken[:, :2] < reach[1]), axis=1)
+    others = taken[close]
+    inside = np.all((boxes[:, :2] >= frame[:2]) & (boxes[:, 2:] <= frame[2:]), axis=1)
+    own = np.all((others[:, :2] < anchor + radius) & (others[:, 2:] > anchor - radius), axis=1)  # or on its own mark
+    blocked = _overlap(boxes, others).any(axis=1) | _crosses(lines, others[~own]).any(axis=1)
+    kept = inside & ~blocked
+    nearby = np.all((anchors > reach[0] - height) & (anchors < reach[1] + height), axis=1)
+    strangers = anchors[nearby & np.any(anchors != anchor, axis=1)]
+    if len(strangers):
+        costs = costs + _AMBIGUITY_COST * (
+            _gaps(boxes, strangers).min(axis=1) < _gaps(boxes, anchor[None])[:, 0] - 1e-9
+        )
+    order = np.flatnonzero(kept)[np.argsort(costs[kept], kind="stable")]
+    return _Candidates(centers[order], boxes[order], lines[order], costs[order])
+
+
+class _Assignment:
+    """One candidate, or none (-1), for each label, such that no two are in conflict."""
+
+    def __init__(self, candidates: list[_Candidates]) -> None:
+        self.candidates = candidates
+        self.picks = np.full(len(candidates), -1)
+        self.pushes = 0
+        self.boxes = np.full((len(candidates), 4), np.nan)
+        self.lines = np.full((len(candidates), 4), np.nan)
+
+    @property
+    def n_placed(self) -> int:
+        """How many labels have a place."""
+        return int((self.picks >= 0).sum())
+
+    @property
+    def total(self) -> float:
+        """What all places cost together."""
+        return sum(map(self._cost, range(len(self.picks))))
+
+    def improved(self, order: NDArray[np.intp]) -> Self:
+        """Choose until no label finds a place, or a cheaper one, any more."""
+        for label in order:
+            self._choose(label)
+        for _ in range(_N_SWEEPS):
+            before = self.picks.copy()
+            costs = np.array([self._cost(label) for label in order])
+            dear = order[np.argsort(-costs, kind="stable")][: (costs >= 1).sum()]  # those beside their marks stay
+            for label in dear:
+                if self.pushes < _MAX_PUSHES:
+                    self._push(label)
+            for label in order:
+                self._choose(label)
+            if np.array_equal(before, self.picks):
+                break
+        return self
+
+    def _pick(self, label: int, pick: int) -> None:
+        self.picks[label] = pick
+        own = self.candidates[label]
+        self.boxes[label] = np.nan if pick < 0 else own.boxes[pick]
+        self.lines[label] = np.nan if pick < 0 else own.lines[pick]
+
+    def _conflicts(self, label: int) -> NDArray[np.bool_]:
+        """Return which candidates of a label, (c,), are in conflict with which labels that have a place, (c, k)."""
+        own = self.candidates[label]
+        conflicts = np.zeros((len(own.costs), len(self.picks)), dtype=bool)
+        if len(own.costs):
+            low = np.minimum(own.boxes[:, :2], own.lines[:, :2]).min(axis=0)
+            high = np.maximum(own.boxes[:, 2:], own.lines[:, :2]).max(axis=0)
+            ends = self.lines[:, :2]
+            close = np.all(np.fmax(self.boxes[:, 2:], ends) > low, axis=1)
+            close &= np.all(np.fmin(self.boxes[:, :2], ends) < high, axis=1)
+            close[label] = False
+            where = np.flatnonzero(close)
+            boxes, lines = self.boxes[where], self.lines[where]
+            conflicts[:, where] = (
+                _overlap(own.boxes, boxes)
+                | _crosses(own.lines, boxes)
+                | _crosses(lines, own.boxes).T
+                | _cross_each_other(own.lines, lines)
+            )
+        return conflicts
+
+    def _choose(self, label: int) -> bool:
+        """Take the cheapest candidate that is free, and return whether there is one."""
+        free = np.flatnonzero(~self._conflicts(label).any(axis=1))
+        self._pick(label, int(free[0]) if len(free) else -1)
+        return len(free) > 0
+
+    def _push(self, label: int) -> None:
+        """Take a candidate from one or two labels that find another place, if all together are then cheaper."""
+        conflicts, now = self._conflicts(label), self._cost(label)
+        worth = (conflicts.sum(axis=1) <= 2) & (self.candidates[label].costs < now)
+        for pick in np.flatnonzero(worth)[:_MAX_PUSHES_PER_LABEL]:
+            self.pushes += 1
+            moved = [label, *np.flatnonzero(conflicts[pick]).tolist()]
+            before, cost = self.picks[moved].copy(), sum(map(self._cost, moved))
+            for other in moved[1:]:
+                self._pick(other, -1)
+            self._pick(label, int(pick))
+            for other in moved[1:]:
+                self._choose(other)
+            if sum(map(self._cost, moved)) < cost - 1e-9:
+                return
+            for other in moved:
+                self._pick(other, -1)
+            for other, old in zip(moved, before.tolist(), strict=True):
+                self._pick(other, old)
+
+    def _cost(self, label: int) -> float:
+        pick = self.picks[label]
+        return _UNPLACED_COST if pick < 0 else float(self.candidates[label].costs[pick])
+
+
+def _overlap(boxes: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
+    """Return which of a boxes overlap which of b others, (a, b)."""
+    first = boxes[:, None]
+    result: NDArray[np.bool_] = np.all((first[..., :2] < others[:, 2:]) & (first[..., 2:] > others[:, :2]), axis=2)
+    return result
+
+
+def _crosses(lines: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
+    """Return which of a lines pass through which of b boxes, (a, b), by the share of a line between both sides."""
+    start, along = lines[:, None, :2], (lines[:, 2:] - lines[:, :2])[:, None]
+    flat = np.abs(along) < 1e-9
+    slope = np.where(flat, 1.0, along)
+    one, two = (boxes[:, :2] - start) / slope, (boxes[:, 2:] - start) / slope
+    between = (start > boxes[:, :2]) & (start < boxes[:, 2:])
+    enters = np.where(flat, np.where(between, -np.inf, np.inf), np.minimum(one, two)).max(axis=2)
+    leaves = np.where(flat, np.where(between, np.inf, -np.inf), np.maximum(one, two)).min(axis=2)
+    crossed: NDArray[np.bool_] = (np.maximum(enters, 0) < np.minimum(leaves, 1)) & (enters < leaves)
+    return crossed
+
+
+def _cross_each_other(lines: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
+    """Return which of a lines cross which of b others, (a, b): the ends of each lie on both sides of the other."""
+    first, second = lines[:, None], others[None]
+    across = _side(first, second[..., :2]) * _side(first, second[..., 2:]) < 0
+    result: NDArray[np.bool_] = across & (_side(second, first[..., :2]) * _side(second, first[..., 2:]) < 0)
+    return result
+
+
+def _side(lines: FloatArray, points: FloatArray) -> FloatArray:
+    """Return on which side of lines points lie: the sign of a cross product."""
+    along, to = lines[..., 2:] - lines[..., :2], points - lines[..., :2]
+    result: FloatArray = along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
+    return result
+
+
+def _gaps(boxes: FloatArray, points: FloatArray) -> FloatArray:
+    """Return how far a boxes are from b points, (a, b)."""
+    nearest = np.clip(points, boxes[:, None, :2], boxes[:, None, 2:])
+    result: FloatArray = np.linalg.norm(nearest - points, axis=2)
+    return result
 
 
 def write_labels(
@@ -55,7 +360,7 @@ def write_labels(
     places = np.asarray(ax.transData.transform(anchors)) / scale
     frame = ax.get_window_extent().get_points().ravel() / scale
     texts: list[Text] = []
-    labels = _in_the_open(labels, places, n_last)
+    labels = _most_isolated(labels, places, n_last)
     for label, color in zip(labels, colors or [INK] * len(labels), strict=True):
         # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
         text = ax.text(0, 0, label, color=color, ha="center", va="center", parse_math=False, in_layout=False)
@@ -66,35 +371,35 @@ def write_labels(
     written = np.array([bool(label) for label in labels], dtype=bool)
     marks = np.vstack([np.hstack([places - radii, places + radii]), taken])
     found = place_labels(places[written], radii[written], boxes[written], marks, frame)
-    centres, lines = np.full((len(labels), 2), np.nan), np.full((len(labels), 4), np.nan)
-    centres[written], lines[written] = found.centres, found.lines
+    centers, lines = np.full((len(labels), 2), np.nan), np.full((len(labels), 4), np.nan)
+    centers[written], lines[written] = found.centers, found.lines
     to_data = ax.transData.inverted()
-    for text, centre in zip(texts, centres, strict=True):
-        if np.isnan(centre[0]):
+    for text, center in zip(texts, centers, strict=True):
+        if np.isnan(center[0]):
             text.remove()
             continue
-        text.set_position(tuple(to_data.transform(centre * scale)))
+        text.set_position(tuple(to_data.transform(center * scale)))
     drawn = np.isfinite(lines[:, 0])
     if drawn.any():
-        _draw_lines(ax, lines[drawn], radii[drawn], scale)
+        _draw_leader_lines(ax, lines[drawn], radii[drawn], scale)
 
 
-def _in_the_open(labels: Sequence[str], places: FloatArray, n_last: int) -> Sequence[str]:
+def _most_isolated(labels: Sequence[str], places: FloatArray, n_last: int) -> Sequence[str]:
     """Return labels, of which only those of marks with the most room around them are kept if there are too many.
 
     No more than a few hundred find a place, whoever tries.
     """
     from scipy.spatial import KDTree
 
-    if len(labels) <= _MOST:
+    if len(labels) <= _MAX_LABELS:
         return labels
     room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
     room[len(room) - n_last :] = np.inf
-    kept = set(np.argsort(-room, kind="stable")[:_MOST].tolist())
+    kept = set(np.argsort(-room, kind="stable")[:_MAX_LABELS].tolist())
     return [label if number in kept else "" for number, label in enumerate(labels)]
 
 
-def _draw_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:
+def _draw_leader_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:
     """Draw thin lines from the edge of each mark to its label."""
     from matplotlib.collections import LineCollection
 

@@ -1,4 +1,4 @@
-"""Figures for papers: sizes in millimetres, fonts of a given size, and files that are the same each time.
+"""Figures for papers: sizes in millimeters, fonts that have the letters of all labels, and reproducible files.
 
 Text in PDF and SVG stays text, so that a journal can edit it, and no file holds a date.
 """
@@ -9,13 +9,16 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from nearer._common.figures import new_figure
 from nearer._common.files import whole_file
-from nearer.plotting.glyphs import fonts_for
+from nearer._common.formatting import pluralize, quote_all
+from nearer._common.progress import warn_caller
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,16 +27,38 @@ if TYPE_CHECKING:
 MM = 1 / 25.4  # in inches
 COLUMN = 85.0  # mm, the width of one column in most journals
 #: Endings of files, and what in each of them would change from day to day.
-DATES: dict[str, dict[str, Any]] = {
+FILE_METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"CreationDate": None},
     ".svg": {"Date": None},
     ".png": {"Software": None},
 }
-_FILES: dict[Any, Any] = {
+_FILE_SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,  # TrueType: type 3 cannot be edited
     "svg.fonttype": "none",  # text, not its outlines
     "svg.hashsalt": "nearer",  # names of parts are drawn at random without
 }
+# What papers are set in, best first; DejaVu Sans comes with matplotlib.
+_PAPER_FONTS = ("Arial", "Liberation Sans", "DejaVu Sans")
+# With letters of many scripts, best first; others are looked through by name.
+_WIDE_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "SimHei",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+    "Noto Emoji",
+    "Segoe UI Emoji",
+    "Symbola",
+)
+# Have a box for everything, or signs of formulas where letters are.
+_FONTS_WITHOUT_LETTERS = ("Last Resort", "LastResort", "Adobe Blank", "STIX", "cm", "Noto Color", "Apple Color")
 
 
 def check_endings(paths: Sequence[str | PathLike[str]]) -> None:
@@ -46,7 +71,7 @@ def check_endings(paths: Sequence[str | PathLike[str]]) -> None:
     ValueError: map.jpeg: figures are written as .pdf, .svg or .png; give the file one of these endings
     """
     for path in paths:
-        if Path(path).suffix.lower() not in DATES:
+        if Path(path).suffix.lower() not in FILE_METADATA:
             raise ValueError(f"{path}: figures are written as .pdf, .svg or .png; give the file one of these endings")
 
 
@@ -57,9 +82,9 @@ class Paper:
     Parameters
     ----------
     width : float
-        In millimetres.
+        In millimeters.
     height : float, optional
-        In millimetres; left out, as high as what is drawn needs.
+        In millimeters; left out, as high as what is drawn needs.
     font_size : float
         In points, of all letters but those of the title, which is one point larger.
     font : str, optional
@@ -136,10 +161,135 @@ def save_paper(ax: Axes, *paths: str | PathLike[str], dpi: float = 300.0) -> lis
     figure = ax.get_figure(root=True)
     assert figure is not None, "axes without a figure draw nothing"
     files = [Path(path) for path in paths]
-    with rc_context(_FILES), warnings.catch_warnings():
+    with rc_context(_FILE_SETTINGS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # told when the fonts were chosen
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(file) as part:
-                figure.savefig(part, dpi=dpi, metadata=DATES[file.suffix.lower()])
+                figure.savefig(part, dpi=dpi, metadata=FILE_METADATA[file.suffix.lower()])
     return files
+
+
+def fonts_for(labels: Iterable[str], font: str | None = None) -> list[str]:
+    """Return the font asked for, and others of this machine for letters that it lacks.
+
+    Warns of labels with letters that it lacks: which font has them, or that none does.
+
+    Parameters
+    ----------
+    labels : iterable of str
+    font : str, optional
+        That of matplotlib's settings if left out.
+
+    Returns
+    -------
+    list of str
+        Names of fonts; for each letter the first that has it is taken.
+
+    Examples
+    --------
+    >>> fonts_for(["cat", "déjà vu"], "DejaVu Sans")
+    ['DejaVu Sans']
+    """
+    first = _chosen_font(font)
+    lacking = {label: missing for label in labels if (missing := _visible_characters(label) - _characters_of(first))}
+    if not lacking:
+        return [first]
+    others, left = _fonts_covering(set().union(*lacking.values()))
+    helped = [label for label, missing in lacking.items() if not missing & left]
+    if helped:
+        warn_caller(
+            f"Glyphs of {pluralize(len(helped), 'label')} are not in the font {first}: {quote_all(helped, 5)}; "
+            "they are set "
+            f"in {join_names(others)}. --font, or font=, chooses a font that has all"
+        )
+    bare = [label for label, missing in lacking.items() if missing & left]
+    if bare:
+        signs = ", ".join(f"{sign!r} (U+{ord(sign):04X})" for sign in sorted(left)[:5])
+        warn_caller(
+            f"Glyphs of {pluralize(len(bare), 'label')} are in no font of this machine: {quote_all(bare, 5)}, "
+            "which lack "
+            f"{signs}; boxes stand in their place. Install a font that has them, such as Noto Sans CJK for Chinese, "
+            "Japanese and Korean, or Noto Emoji"
+        )
+    return [first, *others]
+
+
+def paper_font() -> str:
+    """Return what papers are set in, as far as it is here: Arial, one of the same widths, or that of matplotlib.
+
+    Examples
+    --------
+    >>> paper_font() in ("Arial", "Liberation Sans", "DejaVu Sans")
+    True
+    """
+    return next(name for name in _PAPER_FONTS if name in _installed_fonts())
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names as they are, separated by commas and a last "and".
+
+    Examples
+    --------
+    >>> join_names(["Arial"]), join_names(["Arial", "Symbola"])
+    ('Arial', 'Arial and Symbola')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _chosen_font(font: str | None) -> str:
+    """Return the font asked for, or the one that matplotlib would take."""
+    here = _installed_fonts()
+    if font is None:
+        from matplotlib import rcParams
+
+        settings: dict[Any, Any] = dict(rcParams)
+        wanted = [name for family in settings["font.family"] for name in settings.get(f"font.{family}", [family])]
+        return next((name for name in wanted if name in here), "DejaVu Sans")
+    same = {name.casefold(): name for name in sorted(here)}
+    if font.casefold() not in same:
+        import difflib
+
+        alike = difflib.get_close_matches(font, sorted(here), n=3, cutoff=0.4) or sorted(here)[:3]
+        raise ValueError(f"there is no font {font!r} on this machine; choose another, such as {join_names(alike)}")
+    return same[font.casefold()]
+
+
+def _installed_fonts() -> set[str]:
+    from matplotlib.font_manager import fontManager
+
+    return set(fontManager.get_font_names())
+
+
+def _visible_characters(label: str) -> set[str]:
+    """Return the signs of a label that are seen: no spaces, no marks of direction, no variants of the sign before."""
+    unseen = ("Cc", "Cf", "Zs", "Zl", "Zp")
+    return {sign for sign in label if category(sign) not in unseen and not "\ufe00" <= sign <= "\ufe0f"}
+
+
+@lru_cache(maxsize=512)
+def _characters_of(font: str) -> frozenset[str]:
+    """Return the signs that a font has; none where it cannot be read, as fonts of colored pictures."""
+    from matplotlib.font_manager import fontManager, get_font
+
+    faces = [face for face in fontManager.ttflist if face.name == font]
+    try:
+        upright = min(faces, key=lambda face: (face.style != "normal", str(face.weight) not in ("400", "normal")))
+        return frozenset(map(chr, get_font(upright.fname).get_charmap()))
+    except (ValueError, RuntimeError, OSError):
+        return frozenset()
+
+
+def _fonts_covering(signs: set[str]) -> tuple[list[str], set[str]]:
+    """Return fonts of this machine that have signs, as few as need be, and the signs that none has."""
+    here = _installed_fonts()
+    order = [name for name in _WIDE_FONTS if name in here]
+    order += sorted(name for name in here - {*order} if not name.startswith(_FONTS_WITHOUT_LETTERS))
+    left, fonts = set(signs), []
+    while left:
+        best = max(order, key=lambda name: len(left & _characters_of(name)))  # of equals the first
+        if not left & _characters_of(best):
+            break
+        fonts.append(best)
+        left -= _characters_of(best)
+    return fonts, left

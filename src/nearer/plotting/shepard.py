@@ -19,15 +19,15 @@ from nearer._common.parameters import check_integer, check_level
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import group_indices, with_positive_weight
 from nearer.evaluation.intervals import error_interval
-from nearer.plotting.framing import framed_axes
+from nearer.plotting.keys import framed_axes
 from nearer.plotting.papers import Paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Gap: TypeAlias = Literal["ratio", "difference"]
-_TAIL = 0.98  # of the answers lie before the last bin ends, which holds the others as well
-_STRIP, _BETWEEN = 0.22, 0.05  # of the height, for how many answers there are
+_LAST_BIN_QUANTILE = 0.98  # of the answers lie before the last bin ends, which holds the others as well
+_COUNTS_HEIGHT, _COUNTS_GAP = 0.22, 0.05  # of the height, for how many answers there are
 
 
 class Agreement(NamedTuple):
@@ -90,14 +90,14 @@ def agreement(
         raise ValueError(f"by={by!r} is not known; choose 'ratio' or 'difference'")
     check_integer("n_bins", n_bins, 1)
     check_level(level)
-    judged = with_positive_weight(_judged(model, comparisons))
-    gaps = _gaps(model.embedding_, judged, by)
+    judged = with_positive_weight(_comparisons_of(model, comparisons))
+    gaps = _distance_gaps(model.embedding_, judged, by)
     size, answers = np.abs(gaps), np.ones(len(judged)) if judged.answers is None else judged.answers
     agrees = np.where(gaps == 0, 0.5, np.sign(gaps) == answers)
     chance = np.asarray(model.predict_proba(judged))[:, 1]
     expected = np.where(gaps < 0, 1 - chance, chance)
     finite = size[np.isfinite(size)]
-    end = float(np.quantile(finite, _TAIL)) if len(finite) else 1.0
+    end = float(np.quantile(finite, _LAST_BIN_QUANTILE)) if len(finite) else 1.0
     edges = np.linspace(0, end if end > 0 else 1.0, n_bins + 1)
     place = np.clip(np.searchsorted(edges, size, side="right") - 1, 0, n_bins - 1)
     weights, units = judged.sample_weight, group_indices(judged)
@@ -133,7 +133,7 @@ def plot_shepard(
         As of `agreement`.
     ax : Axes, optional
     paper : Paper, optional
-        Size in millimetres and font.
+        Size in millimeters and font.
 
     Returns
     -------
@@ -160,14 +160,14 @@ def plot_shepard(
         )  # fmt: skip
         ax.axhline(0.5, color=FAINT, linewidth=0.5, linestyle="--", zorder=0)
         low = min(0.45, float(found.low[seen].min()) - 0.03)
-        ax.set(xlim=(0, found.edges[-1] * 1.03), ylim=(low - (1.02 - low) * (_STRIP + _BETWEEN), 1.02))
+        ax.set(xlim=(0, found.edges[-1] * 1.03), ylim=(low - (1.02 - low) * (_COUNTS_HEIGHT + _COUNTS_GAP), 1.02))
         ax.set_yticks([tick for tick in (0.25, 0.5, 0.75, 1.0) if tick >= low])
         ax.set_ylabel("answers that agree", color=INK)
-        ax.set_xlabel(_TITLES[by], color=INK)
+        ax.set_xlabel(_X_TITLES[by], color=INK)
         if by == "ratio":
             _write_ratios(ax, found.edges[-1])
         _draw_counts(ax, found, low, size)
-        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, _STRIP + 0.1), borderaxespad=0)
+        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, _COUNTS_HEIGHT + 0.1), borderaxespad=0)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)
         for side in ("left", "bottom"):
@@ -176,17 +176,17 @@ def plot_shepard(
     return ax
 
 
-_TITLES = {"ratio": "longer distance / shorter distance", "difference": "difference of the distances"}
+_X_TITLES = {"ratio": "longer distance / shorter distance", "difference": "difference of the distances"}
 
 
-def _judged(model: Any, comparisons: Any) -> Comparisons:
+def _comparisons_of(model: Any, comparisons: Any) -> Comparisons:
     if not hasattr(model, "embedding_"):
         raise ValueError("there is no map to judge; fit the model first")
     rows = model.comparisons_ if comparisons is None else comparisons
     return as_comparisons(rows).reindex(model.objects_)
 
 
-def _gaps(points: FloatArray, comparisons: Comparisons, by: Gap) -> FloatArray:
+def _distance_gaps(points: FloatArray, comparisons: Comparisons, by: Gap) -> FloatArray:
     """Return how much longer the far pair is than the near pair, as written, (m,); ties up to rounding are 0."""
     i, j, l, k = comparisons.quadruplets.T  # noqa: E741
     near, far = (np.linalg.norm(points[a] - points[b], axis=1) for a, b in ((i, j), (l, k)))
@@ -211,7 +211,7 @@ def _write_ratios(ax: Axes, end: float) -> None:
 def _draw_counts(ax: Axes, found: Agreement, low: float, size: float) -> None:
     """Draw bars at the foot for how many answers are in each bin, and say how many there are."""
     strip = ax.get_ylim()[0]
-    heights = found.n_answers / found.n_answers.max() * (low - strip) * _STRIP / (_STRIP + _BETWEEN)
+    heights = found.n_answers / found.n_answers.max() * (low - strip) * _COUNTS_HEIGHT / (_COUNTS_HEIGHT + _COUNTS_GAP)
     ax.bar(
         found.edges[:-1], heights, np.diff(found.edges), bottom=strip, align="edge", color=FAINT, alpha=0.5,
         edgecolor="white", linewidth=0.5,

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from nearer._common.formatting import decimals, format_interval, format_number, percent, pluralize
 from nearer.evaluation.curves import CHANCE
-from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
 from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 

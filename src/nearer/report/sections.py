@@ -16,7 +16,7 @@ from nearer._common.formatting import decimals, format_interval, format_level, i
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, about_ceiling
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
-from nearer.plotting.curve_scale import BEST_POSSIBLE
+from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.report import charts as _charts
 from nearer.report.verdict import (
     assumes_dimensions,

@@ -46,7 +46,7 @@ from typing import Any, Literal, TypeAlias
 from nearer._common.formatting import format_number, intcomma, percent, pluralize
 from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE
 from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
-from nearer.plotting.curve_scale import BEST_POSSIBLE
+from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.study.methods import method_title
 from nearer.study.records import NOT_CONVERGED, MethodRecord
 from nearer.study.results import StudyResults

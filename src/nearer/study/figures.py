@@ -22,9 +22,8 @@ from nearer.geometry import covariance_ellipses
 from nearer.io.delimited import as_utf8, delimited_table, read_bytes
 from nearer.io.labels import same_objects
 from nearer.io.messages import sentence
-from nearer.plotting.curve_scale import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
-from nearer.plotting.directions import Arrow
-from nearer.plotting.maps import EllipseStyle
+from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
+from nearer.plotting.maps import Arrow, EllipseStyle
 from nearer.plotting.papers import Paper
 from nearer.study.results import Column, StudyResults
 from nearer.study.study import Study, margins_histogram

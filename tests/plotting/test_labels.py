@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from nearer.plotting.label_places import place_labels
+from nearer.plotting.labels import place_labels
 
 FRAME = np.array([0.0, 0.0, 240.0, 240.0])
 
 
-def boxes_of(centres, sizes):
-    return np.hstack([centres - sizes / 2, centres + sizes / 2])
+def boxes_of(centers, sizes):
+    return np.hstack([centers - sizes / 2, centers + sizes / 2])
 
 
 def overlap(boxes, others):
@@ -32,8 +32,8 @@ def test_no_label_lies_on_anything(seed):
     sizes = np.column_stack([rng.uniform(10, 45, n), np.full(n, 8.0)])
     marks = boxes_of(anchors, 2 * radii)
     found = place_labels(anchors, radii, sizes, marks, FRAME)
-    placed = np.flatnonzero(np.isfinite(found.centres[:, 0]))
-    boxes = boxes_of(found.centres, sizes)[placed]
+    placed = np.flatnonzero(np.isfinite(found.centers[:, 0]))
+    boxes = boxes_of(found.centers, sizes)[placed]
     assert len(placed) > 30
     assert not (overlap(boxes, boxes) & ~np.eye(len(boxes), dtype=bool)).any()
     assert not overlap(boxes, marks).any()
@@ -51,7 +51,7 @@ def test_a_label_in_the_open_is_beside_its_mark_without_a_line():
         anchors, np.full((2, 2), 2.0), np.full((2, 2), 10.0), boxes_of(anchors, np.full(2, 4.0)), FRAME
     )
     assert np.isnan(found.lines).all()
-    assert (np.abs(found.centres - anchors).max(axis=1) < 10).all()
+    assert (np.abs(found.centers - anchors).max(axis=1) < 10).all()
 
 
 def test_a_label_goes_away_from_a_crowd_with_a_line():
@@ -60,13 +60,13 @@ def test_a_label_goes_away_from_a_crowd_with_a_line():
     found = place_labels(
         middle, np.full((1, 2), 2.0), np.array([[20.0, 8.0]]), boxes_of(around, np.full(2, 4.0)), FRAME
     )
-    assert np.isfinite(found.lines).all() or np.isnan(found.centres).all()
+    assert np.isfinite(found.lines).all() or np.isnan(found.centers).all()
     row = around[np.abs(around[:, 1] - 120) < 1]
     found = place_labels(
         middle, np.full((1, 2), 2.0), np.array([[40.0, 8.0]]), boxes_of(row, np.array([4.0, 16.0])), FRAME
     )
     assert np.isfinite(found.lines).all()
-    assert abs(found.centres[0, 1] - 120) > 12
+    assert abs(found.centers[0, 1] - 120) > 12
 
 
 def test_a_label_pushes_another_one_aside():
@@ -75,10 +75,10 @@ def test_a_label_pushes_another_one_aside():
     anchors = np.array([[20.0, 7.0], [40.0, 7.0]])
     sizes = np.array([[14.0, 8.0], [14.0, 8.0]])
     found = place_labels(anchors, np.full((2, 2), 2.0), sizes, boxes_of(anchors, np.full(2, 4.0)), frame)
-    assert np.isfinite(found.centres).all()
+    assert np.isfinite(found.centers).all()
 
 
 def test_a_label_larger_than_the_frame_is_left_out():
     anchors = np.array([[120.0, 120.0]])
     found = place_labels(anchors, np.ones((1, 2)), np.array([[300.0, 8.0]]), boxes_of(anchors, np.full(2, 2.0)), FRAME)
-    assert np.isnan(found.centres).all()
+    assert np.isnan(found.centers).all()

@@ -11,7 +11,7 @@ from matplotlib.patches import FancyArrowPatch
 
 from nearer import report
 from nearer.plotting import Paper, new_figure, plot_line, plot_map
-from nearer.plotting.keys import COLORS, OTHER, as_colors, as_shapes
+from nearer.plotting.keys import COLORS, OTHER_LABEL, as_colors, as_shapes
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
 NAMES = [f"object {k}" for k in range(12)]
@@ -51,7 +51,7 @@ def test_the_axes_asked_for_are_drawn():
             plot_map(POINTS, axes=wrong)
 
 
-def test_words_get_colours_and_a_key_of_them():
+def test_words_get_colors_and_a_key_of_them():
     ax = plot_map(POINTS, color_by=("family", WORDS), palette={"wind": "red"}, paper=Paper())
     (legend,) = ax.figure.legends
     assert legend.get_title().get_text() == "family"
@@ -60,20 +60,20 @@ def test_words_get_colours_and_a_key_of_them():
     assert handles == {"brass": COLORS[0], "strings": COLORS[1], "wind": "red"}
 
 
-def test_words_have_the_colours_of_the_page():
+def test_words_have_the_colors_of_the_page():
     coded = as_colors("family", ["wind", "strings", "brass", "strings"])
     assert coded.marks == [COLORS[2], COLORS[0], COLORS[1], COLORS[0]]  # the most frequent first, then by name
     script = Path(report.__file__).parent / "assets" / "scripts" / "colours.js"
     assert ", ".join(f'"{color}"' for color in COLORS[:7]) in script.read_text(encoding="utf-8")
 
 
-def test_shapes_and_colours_of_one_attribute_share_a_key():
+def test_shapes_and_colors_of_one_attribute_share_a_key():
     both = plot_map(POINTS, color_by=("family", WORDS), shape_by=("family", WORDS), paper=Paper())
     assert len(both.figure.legends) == 1
     assert len({handle.get_marker() for handle in both.figure.legends[0].legend_handles}) == 3
     apart = plot_map(POINTS, color_by=("size", range(12)), shape_by=("family", WORDS), paper=Paper())
     assert len(apart.figure.legends) == 1
-    assert len(apart.figure.axes) == 2  # the map and the scale of colours
+    assert len(apart.figure.axes) == 2  # the map and the scale of colors
     assert sum(len(marks.get_offsets()) for marks in apart.collections) == 12
 
 
@@ -86,13 +86,13 @@ def test_keys_lie_on_no_label_and_not_on_axes_of_others():
     assert sum(type(child).__name__ == "Legend" for child in given.get_children()) == 2
 
 
-def test_too_many_words_share_a_colour_or_are_refused():
+def test_too_many_words_share_a_color_or_are_refused():
     many = [f"word {k}" for k in range(12)] + ["word 0"]
     with pytest.warns(UserWarning, match="the rarest share one"):
         coded = as_colors("kind", many)
     assert len(coded.words) == 8
     assert coded.marks[0] == coded.marks[-1]
-    assert OTHER in coded.words
+    assert OTHER_LABEL in coded.words
     with pytest.raises(ValueError, match="8 shapes"):
         as_shapes("kind", many)
 
@@ -109,7 +109,7 @@ def test_what_has_no_value_is_said_to_have_none():
     [
         ({"color_by": ("kind", ["a"])}, "1 values for 12"),
         ({"color_by": ("kind", WORDS), "palette": {"oboe": "red"}}, "no value of kind"),
-        ({"color_by": ("kind", WORDS), "palette": {"wind": "reddish"}}, "is no colour"),
+        ({"color_by": ("kind", WORDS), "palette": {"wind": "reddish"}}, "is no color"),
         ({"color_by": ("kind", WORDS), "colors": "red"}, "give one of them"),
         ({"arrows": [("size", [0.0, 0.0])]}, "each arrow needs"),
         ({"paper": Paper(30, 20, font_size=12), "color_by": ("kind", WORDS)}, "no room"),
