@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.validity.rates import Outcome, Rate
 from nearer.design import Design, estimate_noise, predict_error
-from nearer.design.planning.errors import learned_margins
-from nearer.design.planning.simulation import make_world
+from nearer.design.planning.prediction import learned_margins
+from nearer.design.planning.simulation import draw_ground_truth
 from nearer.embedding import TSTE
 from nearer.optimize.problems.margins import error_from_margins
 
@@ -50,14 +50,14 @@ STUDIES = (
 
 def holds_noise(rng: np.random.Generator, *, study: Study) -> Outcome:
     """Return whether the interval of the noise holds the share of the first answers that is wrong."""
-    first = make_world(study.design, rng).ask(study.n_pilot, rng)
+    first = draw_ground_truth(study.design, rng).ask(study.n_pilot, rng)
     found = estimate_noise(first.comparisons, 2, random_state=rng)
     return Outcome(int(found.low <= np.mean(~first.right) <= found.high))
 
 
 def go_on(rng: np.random.Generator, study: Study) -> tuple[Any, Any, float, float]:
     """Return the noise estimated and the error predicted from a pilot, and both as they turn out."""
-    world = make_world(study.design, rng)
+    world = draw_ground_truth(study.design, rng)
     asked, tested = world.ask(study.n_answers, rng), world.ask(N_TESTED, rng).comparisons
     first = asked.part(0, study.n_pilot)
     estimator = TSTE(2, trace=0.02, n_objects=study.design.n_objects)

@@ -79,7 +79,7 @@ def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path):
 ASK = """
 import sys
 from nearer._common import progress
-telling._DELAY_SECONDS = 0.0
+progress._DELAY_SECONDS = 0.0
 from nearer.cli.main import main
 sys.exit(main())
 """

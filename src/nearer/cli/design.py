@@ -32,8 +32,8 @@ from nearer.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from nearer.design import Design, NoiseEstimate
     from nearer.design.lists.generate import ListRequest, StudyHistory
-    from nearer.design.planning import Design, NoiseEstimate
 
 _ASK = """\
 Choose the next questions of a study: those whose answers are most informative about the map, given the answers so far.
@@ -236,7 +236,7 @@ def _add_plan(commands: Commands) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from nearer.design.planning import estimate_noise
+    from nearer.design import estimate_noise
 
     if options.at is not None and options.out is not None:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
@@ -274,7 +274,7 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return how many answers reach the target, in words and in figures."""
-    from nearer.design.planning import plan, plot_plan
+    from nearer.design import plan, plot_plan
     from nearer.plotting import save_figure
 
     found = plan(
@@ -288,13 +288,13 @@ def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None)
     )
     if options.out is not None:
         save_figure(plot_plan(found), options.out)
-    return str(found), found.as_dict()
+    return str(found), found.to_dict()
 
 
 def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
     """Return the error that a number of answers will reach, in words and in figures."""
-    from nearer.design.planning import predict_error
-    from nearer.design.planning.plans import floor_of, measured_on
+    from nearer.design import predict_error
+    from nearer.design.planning.plans import describe_against, describe_floor
 
     found = predict_error(
         _design(options),
@@ -305,21 +305,21 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
         random_state=options.seed,
     )
     lines = [
-        f"With {pluralize(options.at, 'answer')} the error {measured_on(options.against)} will be about "
+        f"With {pluralize(options.at, 'answer')} the error {describe_against(options.against)} will be about "
         f"{decimals(found.error)}; {format_level(found.level)} of simulated studies reach "
         f"{format_interval(found.low, found.high)}.",
-        *floor_of(found.floor),
+        *describe_floor(found.floor),
     ]
-    if pilot is not None and pilot.continued_by(_design(options)):
+    if pilot is not None and pilot.is_continued_by(_design(options)):
         there = pluralize(min(pilot.n_answers, options.at), "answer")
-        lines.append(f"{there} of {options.file.name} count among them; further questions are drawn at random.")
+        lines.append(f"{there} of {options.file.name} are included; further questions are drawn at random.")
     cost = {} if options.price is None else {"cost": options.price * options.at}
     lines += [f"The answers cost {format_money(cost['cost'])}."] if cost else []
     return "\n".join(lines), asdict(found) | cost
 
 
 def _design(options: argparse.Namespace) -> Design:
-    from nearer.design.planning import Design
+    from nearer.design import Design
 
     return Design(
         options.objects,

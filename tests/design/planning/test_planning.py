@@ -13,9 +13,9 @@ from nearer._common.formatting import intcomma
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
-from nearer.design.planning.errors import Replication, generators
-from nearer.design.planning.search import crossing, falling
-from nearer.design.planning.simulation import capped_rates, make_world
+from nearer.design.planning.plans import crossing, monotone
+from nearer.design.planning.prediction import Replication, generators
+from nearer.design.planning.simulation import capped_rates, draw_ground_truth
 from nearer.embedding import TSTE
 from nearer.optimize.problems.margins import pair_distances
 
@@ -24,18 +24,18 @@ KINDS = ["triplet", "quadruplet", "odd-one-out", "most-central", "grid", "rankin
 QUICK = TSTE(n_components=2, trace=0.02)
 
 
-def world_of(**settings):
+def truth_of(**settings):
     design = Design(**{"n_objects": 25, "n_components": 3, "noise": 0.12, **settings})
-    return make_world(design, np.random.default_rng(0))
+    return draw_ground_truth(design, np.random.default_rng(0))
 
 
 @cache
 def pilot_of(n_pilot=300, **settings):
     """The noise estimated from the first answers of a study, and all of its answers and some more to judge by."""
-    world = world_of(n_components=2, **settings)
-    asked = world.ask(600, np.random.default_rng(1))
+    truth = truth_of(n_components=2, **settings)
+    asked = truth.ask(600, np.random.default_rng(1))
     first = asked.part(0, n_pilot)
-    return estimate_noise(first.comparisons, 2, random_state=0), asked, world.ask(4000, np.random.default_rng(2))
+    return estimate_noise(first.comparisons, 2, random_state=0), asked, truth.ask(4000, np.random.default_rng(2))
 
 
 @cache
@@ -76,29 +76,29 @@ class TestTheorem:
 class TestAnswers:
     @pytest.mark.parametrize("kind", KINDS)
     def test_without_noise_all_answers_are_right(self, kind):
-        world = world_of(kind=kind, noise=0.0)
-        asked = world.ask(300, np.random.default_rng(1))
+        truth = truth_of(kind=kind, noise=0.0)
+        asked = truth.ask(300, np.random.default_rng(1))
         i, j, l, k = asked.rows.T  # noqa: E741
-        assert (pair_distances(world.points, i, j) < pair_distances(world.points, l, k)).all()
-        assert asked.right.all()
-        assert len(asked.rows) == 300 * world.design.comparisons_per_answer
+        assert (pair_distances(truth.points, i, j) < pair_distances(truth.points, l, k)).all()
+        assert asked.is_correct.all()
+        assert len(asked.rows) == 300 * truth.design.comparisons_per_answer
 
     @pytest.mark.parametrize("n_annotators", [None, 8])
     @pytest.mark.parametrize("noise_model", ["close-calls", "guesses"])
     @pytest.mark.parametrize("kind", KINDS)
     def test_noise_is_the_share_of_wrong_comparisons(self, kind, noise_model, n_annotators):
-        world = world_of(kind=kind, noise_model=noise_model, n_annotators=n_annotators)
-        asked = world.ask(20_000, np.random.default_rng(1))
-        assert 1 - asked.right.mean() == pytest.approx(0.12, abs=0.012)
+        truth = truth_of(kind=kind, noise_model=noise_model, n_annotators=n_annotators)
+        asked = truth.ask(20_000, np.random.default_rng(1))
+        assert 1 - asked.is_correct.mean() == pytest.approx(0.12, abs=0.012)
 
     @pytest.mark.parametrize("noise", [0.4, 0.49])
     @pytest.mark.parametrize("n_annotators", [2, 8, 30])
     def test_noise_of_guesses_is_reached_though_nobody_guesses_more_than_always(self, n_annotators, noise):
         for seed in range(10):
             design = Design(25, 2, noise, noise_model="guesses", n_annotators=n_annotators)
-            world = make_world(design, np.random.default_rng(seed))
-            asked = world.ask(20_000, np.random.default_rng(seed))
-            assert 1 - asked.right.mean() == pytest.approx(noise, abs=0.015)
+            truth = draw_ground_truth(design, np.random.default_rng(seed))
+            asked = truth.ask(20_000, np.random.default_rng(seed))
+            assert 1 - asked.is_correct.mean() == pytest.approx(noise, abs=0.015)
 
     def test_capped_rates_have_their_mean_and_keep_their_proportions(self):
         rng = np.random.default_rng(0)
@@ -112,46 +112,46 @@ class TestAnswers:
             assert (rates / sizes)[free].max() >= (1 / sizes[~free]).max(initial=0)
 
     def test_close_calls_follow_the_logistic_rule(self):
-        world = world_of(noise=0.2)
-        asked = world.ask(200_000, np.random.default_rng(1))
+        truth = truth_of(noise=0.2)
+        asked = truth.ask(200_000, np.random.default_rng(1))
         i, j, _, k = asked.rows.T
-        ratio = np.abs(np.log(pair_distances(world.points, i, j) / pair_distances(world.points, i, k)))
+        ratio = np.abs(np.log(pair_distances(truth.points, i, j) / pair_distances(truth.points, i, k)))
         for low, high in [(0.0, 0.1), (0.5, 0.6), (1.0, 1.1)]:
             chosen = (ratio >= low) & (ratio < high)
-            expected = np.mean(1 / (1 + np.exp(-world.slopes[0] * ratio[chosen])))
-            assert asked.right[chosen].mean() == pytest.approx(expected, abs=0.015)
+            expected = np.mean(1 / (1 + np.exp(-truth.slopes[0] * ratio[chosen])))
+            assert asked.is_correct[chosen].mean() == pytest.approx(expected, abs=0.015)
 
     def test_guesses_do_not_depend_on_the_distances(self):
-        world = world_of(noise=0.2, noise_model="guesses")
-        asked = world.ask(100_000, np.random.default_rng(1))
+        truth = truth_of(noise=0.2, noise_model="guesses")
+        asked = truth.ask(100_000, np.random.default_rng(1))
         i, j, _, k = asked.rows.T
-        ratio = np.abs(np.log(pair_distances(world.points, i, j) / pair_distances(world.points, i, k)))
+        ratio = np.abs(np.log(pair_distances(truth.points, i, j) / pair_distances(truth.points, i, k)))
         close = ratio < np.median(ratio)
-        assert asked.right[close].mean() == pytest.approx(asked.right[~close].mean(), abs=0.01)
+        assert asked.is_correct[close].mean() == pytest.approx(asked.is_correct[~close].mean(), abs=0.01)
 
     def test_annotators_differ(self):
-        assert np.ptp(np.log(world_of(n_annotators=8).slopes)) > 0.2
-        assert len(world_of().slopes) == 1
+        assert np.ptp(np.log(truth_of(n_annotators=8).slopes)) > 0.2
+        assert len(truth_of().slopes) == 1
 
     def test_odd_one_out_and_most_central_are_what_their_names_say(self):
         for kind, rule in (("odd-one-out", np.argmin), ("most-central", np.argmax)):
-            world = world_of(kind=kind, noise=0.0)
-            for rows in world.ask(50, np.random.default_rng(2)).rows.reshape(50, 2, 4):
+            truth = truth_of(kind=kind, noise=0.0)
+            for rows in truth.ask(50, np.random.default_rng(2)).rows.reshape(50, 2, 4):
                 a, b, c = np.unique(rows)
                 pairs = [(a, b), (a, c), (b, c)]
-                table = pair_distances(world.points, *np.array(pairs).T)
+                table = pair_distances(truth.points, *np.array(pairs).T)
                 side = rows[:, :2] if kind == "odd-one-out" else rows[:, 2:]
                 assert {tuple(sorted(pair)) for pair in side.tolist()} == {pairs[rule(table)]}
 
     def test_comparisons_of_one_answer_are_one_trial_of_weight_one(self):
-        comparisons = world_of(kind="ranking", n_shown=4).ask(30, np.random.default_rng(0)).comparisons
+        comparisons = truth_of(kind="ranking", n_shown=4).ask(30, np.random.default_rng(0)).comparisons
         assert np.bincount(comparisons.trials, comparisons.weights) == pytest.approx(np.ones(30))
 
     def test_the_same_questions_are_asked_again(self):
-        questions = world_of().ask(500, np.random.default_rng(3)).comparisons
+        questions = truth_of().ask(500, np.random.default_rng(3)).comparisons
         reverse = Comparisons.from_triplets(questions.rows, y=-np.ones(500, dtype=int), n_objects=25)
-        again = world_of().ask_again(questions, np.random.default_rng(4))
-        assert (again.rows == world_of().ask_again(reverse, np.random.default_rng(4)).rows).all()
+        again = truth_of().ask_again(questions, np.random.default_rng(4))
+        assert (again.rows == truth_of().ask_again(reverse, np.random.default_rng(4)).rows).all()
         old = np.column_stack([questions.rows[:, :1], np.sort(questions.rows[:, 1:])])
         new = np.column_stack([again.rows[:, :1], np.sort(again.rows[:, [1, 3]])])
         assert sorted(map(tuple, old.tolist())) == sorted(map(tuple, new.tolist()))
@@ -161,7 +161,7 @@ class TestAnswers:
         for noise_model in ("close-calls", "guesses"):
             design = Design(3, 2, 0.4, noise_model=noise_model)
             questions = Comparisons.from_triplets(trial * 200, trials=np.repeat(np.arange(200), 3))
-            asked = make_world(design, np.random.default_rng(0), questions).ask_again(
+            asked = draw_ground_truth(design, np.random.default_rng(0), questions).ask_again(
                 questions, np.random.default_rng(1)
             )
             for rows in asked.rows.reshape(200, 3, 4):
@@ -180,7 +180,7 @@ class TestDesign:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"noise": 0.5}, "answering at random"),
+            ({"noise": 0.5}, "one half is guessing"),
             ({"kind": "duel"}, "is none of triplet"),
             ({"noise_model": "flip"}, "is none of close-calls"),
             ({"n_objects": 2}, "shows 3 objects"),
@@ -200,7 +200,7 @@ class TestDesign:
 class TestSearch:
     def test_falling_errors_are_left_alone(self):
         errors = np.array([0.4, 0.3, 0.1])
-        assert falling(np.array([10, 20, 40]), errors) == pytest.approx(errors)
+        assert monotone(np.array([10, 20, 40]), errors) == pytest.approx(errors)
 
     def test_crossing_is_interpolated_in_the_logarithm(self):
         sizes = np.array([10, 100, 1000])
@@ -261,7 +261,7 @@ class TestPredictedError:
 
 class TestPlan:
     def test_is_the_same_for_the_same_seed(self):
-        assert quick_plan().as_dict() == quick_plan.__wrapped__().as_dict()
+        assert quick_plan().to_dict() == quick_plan.__wrapped__().to_dict()
 
     def test_more_noise_or_a_lower_target_take_more_answers(self):
         base = quick_plan()
@@ -312,7 +312,7 @@ class TestPlan:
         assert (found.errors <= found.highs).all()
         assert found.errors[0] > 0.2 >= found.errors[-1]
         assert found.theorem_answers == theorem_bound(20, 2, 0.1)
-        assert json.loads(json.dumps(found.as_dict()))["study"]["n_objects"] == 20
+        assert json.loads(json.dumps(found.to_dict()))["study"]["n_objects"] == 20
 
     def test_says_when_the_target_is_out_of_reach(self):
         with pytest.raises(ValueError, match=r"10% are wrong.*against='truth'"):
@@ -323,7 +323,7 @@ class TestPlan:
             quick_plan(target_error=0.5)
         with pytest.raises(ValueError, match=r"would be more than most_answers=\d+"):
             quick_plan(most_answers=100)
-        with pytest.raises(ValueError, match="price=-1"):
+        with pytest.raises(ValueError, match="price must be a finite number >= 0, got -1"):
             quick_plan(price=-1)
 
     def test_figure(self):
@@ -351,26 +351,26 @@ class TestPlan:
         settings = {"estimator": QUICK, "n_replications": 4, "random_state": 0}
         found = plan(Design(25, 2, pilot.noise), pilot.noise + 0.06, pilot=pilot, **settings)
         assert found.n_pilot == 300
-        assert "The 300 answers that are there count among them; further questions are drawn at random." in str(found)
-        assert "drawn from what the first answers leave possible" in str(found)
+        assert "The 300 answers of the pilot are included; further questions are drawn at random." in str(found)
+        assert "drawn from the posterior of the pilot" in str(found)
         assert found.floor == pytest.approx(pilot.noise, abs=0.04)
 
 
 class TestNoise:
     @pytest.mark.parametrize("noise", [0.1, 0.25])
     def test_is_found_without_repeated_questions(self, noise):
-        asked = make_world(Design(40, 2, noise), np.random.default_rng(0)).ask(2500, np.random.default_rng(1))
+        asked = draw_ground_truth(Design(40, 2, noise), np.random.default_rng(0)).ask(2500, np.random.default_rng(1))
         estimate = estimate_noise(asked.comparisons, 2, random_state=0)
         assert estimate.noise == pytest.approx(noise, abs=0.02)
         assert estimate.low < estimate.noise < estimate.high
 
     def test_takes_guesses_for_what_they_are(self):
         pilot, asked, _ = pilot_of(n_pilot=600, noise=0.2, noise_model="guesses")
-        assert pilot.noise == pytest.approx(1 - asked.right.mean(), abs=0.05)
+        assert pilot.noise == pytest.approx(1 - asked.is_correct.mean(), abs=0.05)
         assert np.median(pilot.posterior.draws_.lapses) > 0.15
 
     def test_weighs_trials_as_one_answer(self):
-        asked = make_world(Design(25, 2, 0.15, "odd-one-out"), np.random.default_rng(0)).ask(
+        asked = draw_ground_truth(Design(25, 2, 0.15, "odd-one-out"), np.random.default_rng(0)).ask(
             800, np.random.default_rng(1)
         )
         estimate = estimate_noise(asked.comparisons, 2, random_state=0)
@@ -384,7 +384,7 @@ class TestNoise:
         assert estimate_noise(turned, 2, random_state=0).noise == pytest.approx(pilot.noise, rel=1e-9)
 
     def test_needs_answers(self):
-        with pytest.raises(ValueError, match="told from 10 answers"):
+        with pytest.raises(ValueError, match="estimated from 10 answers"):
             estimate_noise(Comparisons.from_triplets([[0, 1, 2]] * 10), 2)
 
 
@@ -413,23 +413,23 @@ class TestPilot:
     def test_of_another_number_of_objects_is_a_new_study_of_their_kind(self, n_objects):
         pilot, _, _ = pilot_of()
         study = Replication.start(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
-        assert study.first is None
-        assert study.world.points.shape == (n_objects, 2)
-        noises = [pilot.world(Design(n_objects, 2), np.random.default_rng(seed)) for seed in range(20)]
+        assert study.pilot is None
+        assert study.truth.points.shape == (n_objects, 2)
+        noises = [pilot.draw_ground_truth(Design(n_objects, 2), np.random.default_rng(seed)) for seed in range(20)]
         shares = [
-            world.share_wrong(world.draw_pairs(2000, np.random.default_rng(0))[2], np.random.default_rng(0))
-            for world in noises
+            truth.error_rate(truth.draw_pairs(2000, np.random.default_rng(0))[2], np.random.default_rng(0))
+            for truth in noises
         ]
         assert np.mean(shares) == pytest.approx(pilot.noise, abs=0.04)
 
     def test_people_differ_as_its_people_do(self):
-        asked = world_of(n_components=2, noise=0.2).ask(400, np.random.default_rng(1)).comparisons
+        asked = truth_of(n_components=2, noise=0.2).ask(400, np.random.default_rng(1)).comparisons
         people = np.arange(400) % 8
         known = Comparisons.from_triplets(asked.rows, asked.answers, annotators=people, n_objects=25)
         alone, apart = (estimate_noise(each, 2, random_state=0) for each in (asked, known))
         design = Design(25, 2)
-        assert len(alone.world(design, np.random.default_rng(0)).slopes) == 1
-        assert np.ptp(apart.world(design, np.random.default_rng(0)).slopes) > 0
+        assert len(alone.draw_ground_truth(design, np.random.default_rng(0)).slopes) == 1
+        assert np.ptp(apart.draw_ground_truth(design, np.random.default_rng(0)).slopes) > 0
 
     @pytest.mark.skipif(find_file("music") is None, reason="music.npz is neither in ../shared/data nor in $NEARER_DATA")
     def test_predicts_music_at_5000_from_smaller_sizes(self):

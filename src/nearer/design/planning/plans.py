@@ -1,13 +1,22 @@
-"""How many answers a study needs to bring the error of its map down to a target."""
+"""How many answers a study needs to bring the error of its map down to a target.
+
+A few simulated studies double their size until the target is reached; all of them are then evaluated at sizes around
+it. The answers of a smaller size are the first of a larger one, and errors are made monotone in the size (isotonic
+regression), so that each study crosses the target once, at a size that is interpolated in log m. Where studies differ
+in their noise, some may never reach it: sizes grow until all but the share outside the interval have reached the
+target, but not beyond eight times the first guess.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
+from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import (
@@ -19,18 +28,19 @@ from nearer._common.formatting import (
     percent,
     pluralize,
 )
+from nearer._common.parameters import check_number
+from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer.design.planning.design import MOST_COMPARISONS, Against, Design
-from nearer.design.planning.errors import (
+from nearer.design.planning.prediction import (
+    NoiseEstimate,
     Replication,
-    check_run,
+    check_simulation,
     default_estimator,
-    floor_of_studies,
+    error_floor,
     generators,
     quantiles,
 )
-from nearer.design.planning.noise import NoiseEstimate
-from nearer.design.planning.search import SizeSearch
+from nearer.design.planning.simulation import MAX_COMPARISONS, Against, Design
 from nearer.design.planning.theorem import theorem_bound, theorem_excess
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
@@ -38,11 +48,15 @@ from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_AFTER_PILOT = "with map, noise and people drawn from what the first answers leave possible"
-_EXCESS = 0.05  # of the target over the noise, if none is given; against the truth three times as much
-_CLOSE = 0.005  # to the floor: the last bit of the way takes answers without end
+_AFTER_PILOT = "with map, noise and annotators drawn from the posterior of the pilot"
+_DEFAULT_EXCESS = 0.05  # of the target over the noise; against the truth three times as much
+_MIN_EXCESS = 0.005  # of a target over the floor, close to which the number of answers diverges
 _CHANCE = 0.5
-_ENDLESS = 1e15  # answers, in place of infinity, between which and a number no quantile can be taken
+_MAX_FINITE = 1e15  # answers, in place of infinity, between which and a number no quantile can be taken
+_N_FIRST = 3  # replications that locate the crossing before all are evaluated there
+_LOG2_STEPS = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # powers of two around the first guess
+_MIN_ANSWERS = 10
+_MAX_FACTOR = 8  # of the first guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,32 +66,32 @@ class Plan:
     Attributes
     ----------
     n_answers, low, high : int
-        Median over simulated studies, and how many answers ``level`` of them need. ``high`` is None where more of them
-        than an interval leaves out do not get there with any size that was tried: their answers are too noisy.
+        Median over simulated studies, and the interval of ``level`` of them. ``high`` is None if too many of them miss
+        the target at all sizes tried: their answers are too noisy.
     n_pilot : int, or None
-        First answers about these objects that are there, and count.
+        Answers of a pilot about these objects, which are included.
     after_pilot : bool
-        Whether noise and people are drawn from the posterior of first answers.
+        Whether noise and annotators are drawn from the posterior of a pilot.
     n_comparisons : int
-        That follow from so many answers.
+        That follow from ``n_answers``.
     target_error : float
     against : {"answers", "truth"}
-        What errors are measured against: new answers of people, or the order of the true distances.
+        What errors are measured against: new answers, or the order of the true distances.
     floor : float
-        The error of the true map, which no study gets below.
+        The error of the true map, a lower bound.
     sizes : ndarray of int
         Numbers of answers that were tried.
     errors, lows, highs : ndarray
-        Error at each size: median, and where ``level`` of the simulated studies lie.
+        Error at each size: median, and the interval of ``level`` of the studies.
     level : float
     n_replications : int
         Simulated studies.
     estimator : str
     price, cost, cost_low, cost_high : float, or None
-        Of an answer, and of all of them.
+        Of one answer, and of all.
     answers_per_annotator : int, or None
     theorem_answers : float
-        Comparisons that theorem 1 of the paper asks for, at its most generous.
+        Comparisons that theorem 1 of the paper requires, at its most generous.
     design : Design
 
     Examples
@@ -113,7 +127,7 @@ class Plan:
     theorem_answers: float
     design: Design
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "design"}
         arrays = {name: value.tolist() for name, value in plain.items() if isinstance(value, np.ndarray)}
@@ -131,17 +145,17 @@ class Plan:
             )
         need += intcomma(int(self.sizes[-1]) if self.high is None else self.high)
         lines = [
-            f"About {pluralize(self.n_answers, 'answer')} bring the error {measured_on(self.against)} down to "
+            f"About {pluralize(self.n_answers, 'answer')} bring the error {describe_against(self.against)} down to "
             f"{decimals(self.target_error)}; {need}.",
         ]
         if self.n_pilot is not None:
             lines.append(
-                f"The {pluralize(self.n_pilot, 'answer')} that are there count among them; further questions are drawn "
-                "at random."
+                f"The {pluralize(self.n_pilot, 'answer')} of the pilot are included; further questions are drawn at "
+                "random."
             )
         if self.n_comparisons > self.n_answers:
             each, everything = design.comparisons_per_answer, pluralize(self.n_comparisons, "comparison")
-            lines.append(f"Each answer tells {each} comparisons: {everything} in all.")
+            lines.append(f"Each answer gives {each} comparisons: {everything} in all.")
         if self.answers_per_annotator is not None:
             people = pluralize(design.n_annotators or 0, "person", "people")
             lines.append(f"With {people}, each gives {pluralize(self.answers_per_annotator, 'answer')}.")
@@ -157,10 +171,10 @@ class Plan:
         lines = [
             f"{intcomma(size):>9}  {decimals(error)}  ({format_interval(low, high)})" for size, error, low, high in rows
         ]
-        return [f"  answers  error  ({format_level(self.level)} of studies)", *lines, *floor_of(self.floor)]
+        return [f"  answers  error  ({format_level(self.level)} of studies)", *lines, *describe_floor(self.floor)]
 
     def _theorem(self) -> list[str]:
-        """Say what theorem 1 of the paper promises where it promises anything: a map of one point has a risk of 1."""
+        """Return what theorem 1 of the paper guarantees, if anything: a map of one point has a risk of 1."""
         allowed = theorem_excess(self.design.n_objects, self.design.n_components, self.n_comparisons)
         if allowed >= 1:
             return []
@@ -193,14 +207,14 @@ def plan(
         Error on new questions to aim at; above the floor, see ``against``, and below one half. Left out, it is 0.05
         above the noise, or 0.15 against the truth.
     against : {"answers", "truth"}
-        What the error is measured against: new answers of people, where the floor is the noise, as for held-out answers
-        of real studies; or the order of the true distances, where it is 0.
+        What the error is measured against: new answers, where the floor is the noise, as for held-out answers of real
+        studies; or the order of the true distances, where it is 0.
     pilot : NoiseEstimate, optional
-        First answers of the study, from `estimate_noise`; as in `predict_error`.
+        A pilot of the study, from `estimate_noise`; as in `predict_error`.
     price : float, optional
         Of one answer.
     most_answers : int, optional
-        Where to give up; 400 for each object if left out.
+        Upper limit; 400 for each object if left out.
     estimator : estimator of `nearer.embedding`, optional
         Fits the maps; ``DMOE(n_components)`` if left out, which tunes itself.
     n_replications : int
@@ -212,7 +226,7 @@ def plan(
     Returns
     -------
     Plan
-        ``str()`` of it is a text for people.
+        ``str()`` of it is a summary.
 
     Raises
     ------
@@ -227,13 +241,14 @@ def plan(
     >>> print(str(answer).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    check_run(design, against, level, n_replications, pilot)
-    check_price(price)
+    check_simulation(design, against, level, n_replications, pilot)
+    if price is not None:
+        check_number("price", price, least=0)
     studies = [Replication.start(design, rng, pilot=pilot) for rng in generators(random_state, n_replications)]
-    floor = floor_of_studies(design, against, None if pilot is None else [study.noise for study in studies])
+    floor = error_floor(design, against, None if pilot is None else [study.noise for study in studies])
     target_error = _default_target(floor, against) if target_error is None else target_error
     _check_target(target_error, floor)
-    most = min(400 * design.n_objects, MOST_COMPARISONS // design.comparisons_per_answer)
+    most = min(400 * design.n_objects, MAX_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
         design.check_answers(most_answers, "most_answers")
         most = most_answers
@@ -247,7 +262,7 @@ def plan(
         n_answers=n_answers,
         low=low,
         high=high,
-        n_pilot=pilot.n_answers if pilot is not None and pilot.continued_by(design) else None,
+        n_pilot=pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else None,
         after_pilot=pilot is not None,
         n_comparisons=n_answers * design.comparisons_per_answer,
         target_error=target_error,
@@ -270,61 +285,51 @@ def plan(
     )
 
 
-def measured_on(against: Against) -> str:
-    """Say what errors are measured on."""
+def describe_against(against: Against) -> str:
+    """Return what errors are measured on, in words."""
     return "on new answers" if against == "answers" else "against the true order"
 
 
-def floor_of(floor: float) -> list[str]:
-    """Say which error no map gets below, if there is one."""
+def describe_floor(floor: float) -> list[str]:
+    """Return the least error to be expected in a sentence, if there is one."""
     wrong = f"{percent(floor)} of the new answers are wrong themselves"
     return [f"The least error to be expected is {decimals(floor)}: {wrong}."] if floor else []
 
 
-def check_price(price: float | None) -> None:
-    """Refuse a price that is none."""
-    if price is not None and not (math.isfinite(price) and price >= 0):
-        raise ValueError(f"price={price} must be 0 or more")
-
-
-def _least(floor: float) -> float:
-    """Return the least error to aim at, in three decimals that are not below it."""
-    return math.ceil((floor + _CLOSE) * 1000 - 1e-9) / 1000
-
-
 def _default_target(floor: float, against: Against) -> float:
-    """Return an error to aim at that is in reach: a little above the noise, rounded, and below chance."""
+    """Return an error in reach: a little above the noise, rounded, and below chance."""
     if against == "truth":
-        return 3 * _EXCESS
-    return round(min(floor + _EXCESS, (floor + _CHANCE) / 2), 3)
+        return 3 * _DEFAULT_EXCESS
+    return round(min(floor + _DEFAULT_EXCESS, (floor + _CHANCE) / 2), 3)
 
 
 def _counts(answers: FloatArray, level: float) -> tuple[int, int, int | None]:
     """Return the low end, the median and the high end of numbers of answers, of which some may be infinite."""
-    low, middle, high = quantiles(np.minimum(answers, _ENDLESS), level)
-    return math.ceil(low), math.ceil(middle), None if high > MOST_COMPARISONS else math.ceil(high)
+    low, middle, high = quantiles(np.minimum(answers, _MAX_FINITE), level)
+    return math.ceil(low), math.ceil(middle), None if high > MAX_COMPARISONS else math.ceil(high)
 
 
 def _check_target(target_error: float, floor: float) -> None:
+    """Check that a target is between the floor and chance."""
     if not target_error < _CHANCE:
-        raise ValueError(f"target_error={target_error}: a map that says nothing has an error of 0.5; aim below it")
-    if target_error >= floor + _CLOSE:
+        raise ValueError(f"target_error={target_error}: an uninformative map has an error of 0.5; aim below it")
+    if target_error >= floor + _MIN_EXCESS:
         return
     why = (
         f"of the new answers {percent(floor)} are wrong, and the true map itself errs there"
         if floor
         else "errors stay above 0"
     )
+    least = math.ceil((floor + _MIN_EXCESS) * 1000 - 1e-9) / 1000
+    relax = ", or ask for the error without their noise (--against truth, against='truth')" if floor else ""
     raise ValueError(
-        f"an error of {decimals(target_error)} is out of reach: {why}; aim at {decimals(_least(floor))} or more "
-        "(--target, "
-        "target_error)"
-        + (", or ask for the error without their noise (--against truth, against='truth')" if floor else "")
+        f"an error of {decimals(target_error)} is out of reach: {why}; aim at {decimals(least)} or more (--target, "
+        f"target_error){relax}"
     )
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
-    """Draw the error of simulated studies against their size, and where it meets the target.
+    """Draw the error of simulated studies against their size, and where it reaches the target.
 
     Parameters
     ----------
@@ -338,7 +343,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> from nearer.embedding import TSTE
-    >>> from nearer.design.planning import Design, plan
+    >>> from nearer.design import Design, plan
     >>> quick = TSTE(n_components=2, trace=0.02)
     >>> ax = plot_plan(plan(Design(15, 2), 0.2, estimator=quick, n_replications=2, random_state=0))
     >>> ax.get_xlabel()
@@ -368,3 +373,110 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     title = f"{intcomma(plan.n_answers)} answers ({intcomma(plan.low)} {highest})"
     ax.set_title(title, color=INK, fontsize=11, loc="left")
     return plain(ax)
+
+
+class Crossing(NamedTuple):
+    """Monotone errors of r studies at s sizes, and the size at which each reaches the target, or infinity."""
+
+    sizes: NDArray[np.int64]
+    errors: FloatArray
+    answers: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class SizeSearch:
+    """A search for the size at which simulated studies reach a target."""
+
+    replications: list[Replication]
+    estimator: OrdinalEmbedding
+    against: Against
+    target: float
+    most_answers: int
+    level: float
+
+    def run(self) -> Crossing:
+        """Return errors around the target, and where each study reaches it."""
+        with progress_bar("simulating", len(self.replications) * (len(_LOG2_STEPS) + 2)) as bar:
+            guess = self._first_guess(bar)
+            sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_LOG2_STEPS)), _MIN_ANSWERS).astype(np.int64))
+            bar.total = bar.n + len(sizes) * len(self.replications)
+            errors = self._errors(self.replications, sizes, bar)
+            most = min(_MAX_FACTOR * guess, self.most_answers)
+            while (errors[:, -1] > self.target).mean() > (1 - self.level) / 2:
+                larger = round(sizes[-1] * 2**0.5)
+                if larger > most:
+                    break
+                bar.total += len(self.replications)
+                errors = np.column_stack([errors, self._errors(self.replications, [larger], bar)])
+                sizes = np.append(sizes, larger)
+        smooth = np.array([monotone(sizes, each) for each in errors])
+        if np.median(smooth[:, -1]) > self.target:
+            self._check_size(self.most_answers + 1, sizes[-1], float(np.median(smooth[:, -1])))
+        return Crossing(sizes, smooth, np.array([crossing(sizes, each, self.target) for each in smooth]))
+
+    def _first_guess(self, bar: tqdm[Any]) -> float:
+        """Return about the size at which a few studies reach the target."""
+        few = self.replications[:_N_FIRST]
+        sizes = [max(_MIN_ANSWERS, few[0].truth.design.n_objects)]
+        errors = [float(np.median(self._errors(few, sizes, bar)))]
+        while errors[0] <= self.target and sizes[0] > _MIN_ANSWERS:
+            sizes.insert(0, max(_MIN_ANSWERS, sizes[0] // 2))
+            errors.insert(0, float(np.median(self._errors(few, sizes[:1], bar))))
+        while errors[-1] > self.target:
+            self._check_size(2 * sizes[-1], sizes[-1], errors[-1])
+            sizes.append(2 * sizes[-1])
+            errors.append(float(np.median(self._errors(few, sizes[-1:], bar))))
+        return crossing(np.array(sizes), monotone(np.array(sizes), np.array(errors)), self.target)
+
+    def _check_size(self, wanted: int, tried: int, error: float) -> None:
+        """Check that a size is within the limit."""
+        if wanted > self.most_answers:
+            raise ValueError(
+                f"target_error={decimals(self.target)} is not reached by {intcomma(tried)} answers: simulated studies "
+                f"still err by {decimals(error)}. {intcomma(wanted)} would be more than "
+                f"most_answers={self.most_answers}; "
+                "aim higher, or raise it"
+            )
+
+    def _errors(
+        self, replications: list[Replication], sizes: list[int] | NDArray[np.int64], bar: tqdm[Any]
+    ) -> FloatArray:
+        """Return the errors of replications at sizes, (r, s)."""
+        errors = np.empty((len(replications), len(sizes)))
+        for row, replication in enumerate(replications):
+            for column, size in enumerate(sizes):
+                answers, truth = replication.errors(int(size), self.estimator)
+                errors[row, column] = truth if self.against == "truth" else answers
+                bar.update()
+        return errors
+
+
+def monotone(sizes: NDArray[np.int64], errors: FloatArray) -> FloatArray:
+    """Return the nearest errors that never rise with the size (isotonic regression).
+
+    Examples
+    --------
+    >>> monotone(np.array([1, 2, 3]), np.array([0.4, 0.2, 0.3]))
+    array([0.4 , 0.25, 0.25])
+    """
+    smooth: FloatArray = IsotonicRegression(increasing=False).fit_transform(np.log(sizes), errors)
+    return smooth
+
+
+def crossing(sizes: NDArray[np.int64], errors: FloatArray, target: float) -> float:
+    """Return the size at which monotone errors first reach a target, interpolated in the logarithm of the size.
+
+    Errors that are always below the target reach it at the smallest size, and those above it never.
+
+    Examples
+    --------
+    >>> round(crossing(np.array([100, 400]), np.array([0.3, 0.1]), 0.2))
+    200
+    """
+    if errors[-1] > target:
+        return float("inf")
+    after = int(np.argmax(errors <= target))
+    if after == 0:
+        return float(sizes[0])
+    share = (errors[after - 1] - target) / (errors[after - 1] - errors[after])
+    return float(sizes[after - 1] * (sizes[after] / sizes[after - 1]) ** share)

@@ -1,49 +1,197 @@
-"""One simulated study: a true map, people who look at it, and what they answer.
+"""Simulated studies: the design of a study, a true map with annotators, and their answers.
 
-The distance that a person feels for a pair is d2^s times an error exp(-g), g drawn from Gumbel's distribution anew for
-each pair and answer. The difference of two such errors is logistic, so that for two pairs
+Every way of asking comes down to one rule. An answer is about some *pairs* of objects; the annotator perceives a
+distance for each and orders the pairs by it; the answer reveals part of that order: which *ranks* are nearer than
+which. The odd one of three reveals that the first pair comes before the second and the third; the most central of three
+that the first and the second come before the third; a ranking reveals it all.
 
-    P(right) = 1 / (1 + (d2(near) / d2(far))^s),
+The distance perceived is d2^s times an error exp(-g), with g drawn from Gumbel's distribution for each pair and answer.
+The difference of two such errors is logistic, so that for two pairs
+
+    P(correct) = 1 / (1 + (d2(near) / d2(far))^s),
 
 and the nearest of many pairs is chosen with probability in proportion to d2^-s (Luce's rule). Only ratios of distances
-count: the map has no scale. The slope s is set so that the share of wrong comparisons is the noise of the study.
+matter: the map has no scale. The slope s is set so that the share of wrong comparisons is the noise of the study.
 
-A person may also lapse, and then answers at random, whatever is shown. With an offset, d2 + alpha in place of d2, that
-is the model of `PosteriorEmbedding`, from which a study that goes on after a pilot draws its map and its people.
+An annotator may also lapse, and then guesses, whatever is shown. With an offset, d2 + alpha in place of d2, that is the
+model of `PosteriorEmbedding`, from which a study that continues a pilot draws its map and its annotators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import percent, pluralize
+from nearer._common.parameters import check_integer
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import near_far_codes, trial_indices
 from nearer.datasets.synthetic import distinct_rows
-from nearer.design.planning.design import Design
+from nearer.io.answers import Kind
 from nearer.model.answers import answer_probability
 from nearer.optimize.problems.margins import pair_distances
 
-Bools = NDArray[np.bool_]
+NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
+Against: TypeAlias = Literal["answers", "truth"]
 
-_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing, between people
-_TRIED = 20_000  # answers by which slopes are set
-_LEAST, _MOST = -8.0, 12.0  # logarithms of the slope
+# Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the
+# extremes were 0.3 and 3.7.
+DECAY = 2.0
+#: More take hours, and gigabytes.
+MAX_COMPARISONS = 10_000_000
+_GRIDS = ("grid", "ranked-grid")
+_MAX_COUNTS = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
+_ANNOTATOR_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing
+_N_CALIBRATION = 20_000  # answers by which slopes are set
+_LOG_SLOPE_RANGE = -8.0, 12.0
+
+
+@dataclass(frozen=True)
+class Design:
+    """The design of a study: its objects, the annotators and how they are asked.
+
+    Attributes
+    ----------
+    n_objects, n_components : int
+        n objects, whose true map has p dimensions.
+    noise : float in [0, 0.5)
+        Share of comparisons that are answered wrongly. `estimate_noise` estimates it from a pilot study.
+    kind : str
+        How people are asked, as in `nearer.io.Answers`.
+    noise_model : {"close-calls", "guesses"}
+        Each distance is perceived with an error in proportion to it, so that close calls are wrong more often: a
+        question is answered correctly with probability 1 / (1 + (d2(near) / d2(far))^s), where s follows from the
+        noise. Or twice as many answers as are wrong are guesses, whatever the distances.
+    decay : float >= 0
+        The true points are Gaussian, and their k-th principal variance is k^-decay. 0 is an isotropic cloud,
+        which needs the most answers. Maps of real answers had 0.3 to 3.7.
+    n_annotators : int, optional
+        The slope of each, or the rate of guessing, is lognormal with a spread of one half. All alike if left out.
+    n_shown, n_chosen : int, optional
+        Objects in addition to the anchor in a ranking (3) or grid (6), and how many of these are chosen in a grid (2).
+
+    Examples
+    --------
+    >>> Design(30, 2, kind="ranking", n_shown=4).comparisons_per_answer
+    6
+    """
+
+    n_objects: int
+    n_components: int
+    noise: float = 0.1
+    kind: Kind = "triplet"
+    noise_model: NoiseModel = "close-calls"
+    decay: float = DECAY
+    n_annotators: int | None = None
+    n_shown: int | None = None
+    n_chosen: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, most in _MAX_COUNTS.items():
+            value = getattr(self, name)
+            if value is not None or name in ("n_objects", "n_components"):
+                check_integer(name, value, 1, most)
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind={self.kind!r} is none of {', '.join(get_args(Kind))}")
+        if self.noise_model not in get_args(NoiseModel):
+            raise ValueError(f"noise_model={self.noise_model!r} is none of {', '.join(get_args(NoiseModel))}")
+        if not 0 <= self.noise < 0.5:
+            raise ValueError(f"noise={self.noise} must be in [0, 0.5): one half is guessing")
+        if not (np.isfinite(self.decay) and self.decay >= 0):
+            raise ValueError(f"decay={self.decay} must be 0 or more")
+        shown, chosen = self.shown_and_chosen
+        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRIDS):
+            raise ValueError(f"n_shown and n_chosen are for rankings and grids; a {self.kind} has no choice of them")
+        if self.n_chosen is not None and self.kind == "ranking":
+            raise ValueError("a ranking has no n_chosen; all objects shown are put in order")
+        if not 1 <= chosen < shown:
+            raise ValueError(f"n_chosen={chosen} of n_shown={shown}: at least one is chosen and one is not")
+        if self.n_objects < self.question_width:
+            raise ValueError(
+                f"one {self.kind} question shows {self.question_width} objects, but n_objects={self.n_objects}; take "
+                "more objects"
+            )
+        if self.n_components >= self.n_objects:
+            raise ValueError(
+                f"{pluralize(self.n_objects, 'object')} have a map of {self.n_objects - 1} dimensions at most, "
+                f"got {self.n_components}; take fewer (--dimensions, n_components)"
+            )
+
+    def check_answers(self, n_answers: int, name: str = "n_answers") -> None:
+        """Check that a number of answers can be simulated."""
+        check_integer(name, n_answers, 1, MAX_COMPARISONS // self.comparisons_per_answer)
+
+    def __str__(self) -> str:
+        model = "most of them close calls" if self.noise_model == "close-calls" else "guessed whatever the distances"
+        shape = "all axes alike" if self.decay == 0 else f"the k-th axis has a variance of k^-{self.decay:g}"
+        wrong = f"{percent(self.noise)} of them wrong, {model}" if self.noise else "none of them wrong"
+        return f"{self.of_objects} ({shape}), with {self.kind} answers, {wrong}"
+
+    @property
+    def of_objects(self) -> str:
+        """Objects and dimensions in words."""
+        return f"of {pluralize(self.n_objects, 'object')} in {pluralize(self.n_components, 'dimension')}"
+
+    @property
+    def shown_and_chosen(self) -> tuple[int, int]:
+        """Objects shown in addition to the anchor, and how many are chosen."""
+        shown = (6 if self.kind in _GRIDS else 3) if self.n_shown is None else self.n_shown
+        return shown, 2 if self.n_chosen is None and self.kind in _GRIDS and shown > 2 else self.n_chosen or 1
+
+    @property
+    def question_width(self) -> int:
+        """How many objects one question shows."""
+        return int(self.pairs.max()) + 1
+
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """The pairs of shown objects that are ordered by their distances, (pairs, 2)."""
+        if self.kind == "quadruplet":
+            return np.array([[0, 1], [2, 3]])
+        if self.kind in ("odd-one-out", "most-central"):
+            return np.array([[0, 1], [0, 2], [1, 2]])
+        others = 2 if self.kind == "triplet" else self.shown_and_chosen[0]
+        return np.array([[0, other] for other in range(1, others + 1)])
+
+    @property
+    def ranks(self) -> NDArray[np.intp]:
+        """The ranks of pairs that an answer compares, nearer one first, (comparisons, 2)."""
+        n_pairs = len(self.pairs)
+        first, second = np.triu_indices(n_pairs, 1)
+        if self.kind == "odd-one-out":
+            compared = first == 0
+        elif self.kind == "most-central":
+            compared = second == n_pairs - 1
+        elif self.kind == "grid":
+            chosen = self.shown_and_chosen[1]
+            compared = (first < chosen) & (second >= chosen)
+        elif self.kind == "ranked-grid":
+            compared = first < self.shown_and_chosen[1]
+        else:
+            compared = np.ones(len(first), dtype=bool)
+        ranks: NDArray[np.intp] = np.column_stack([first, second])[compared]
+        return ranks
+
+    @property
+    def comparisons_per_answer(self) -> int:
+        """How many comparisons follow from one answer."""
+        return len(self.ranks)
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SimulatedAnswers:
     """Answers, and the m comparisons that follow from them.
 
     Attributes
     ----------
     rows : ndarray of int, shape (m, 4)
         Near pair and far pair.
-    right : ndarray of bool, shape (m,)
+    is_correct : ndarray of bool, shape (m,)
         Whether a comparison is true of the map.
     answer_of : ndarray of int, shape (m,)
         Number of the answer that a comparison follows from, ascending from 0.
@@ -52,14 +200,14 @@ class Asked:
     """
 
     rows: NDArray[np.integer]
-    right: Bools
+    is_correct: NDArray[np.bool_]
     answer_of: NDArray[np.intp]
     weights: FloatArray
     n_objects: int
 
     @property
     def n_answers(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         return int(self.answer_of[-1]) + 1
 
     @property
@@ -75,21 +223,21 @@ class Asked:
             n_objects=self.n_objects,
         )
 
-    def part(self, start: int, stop: int | None = None) -> Asked:
-        """Return the answers from one number up to another."""
+    def part(self, start: int, stop: int | None = None) -> SimulatedAnswers:
+        """Return the answers from one number to another."""
         low, high = np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop])
         rows = slice(int(low), int(high))
-        return Asked(
-            self.rows[rows], self.right[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
+        return SimulatedAnswers(
+            self.rows[rows], self.is_correct[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
         )
 
 
-def joined(parts: Sequence[Asked]) -> Asked:
-    """Return answers one after the other, in one copy of all of them."""
+def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
+    """Return all answers in one, in order."""
     before = np.cumsum([0, *(part.n_answers for part in parts)])
-    return Asked(
+    return SimulatedAnswers(
         np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.right for part in parts]),
+        np.concatenate([part.is_correct for part in parts]),
         np.concatenate([part.answer_of + first for part, first in zip(parts, before[:-1], strict=True)]),
         np.concatenate([part.weights for part in parts]),
         parts[0].n_objects,
@@ -97,23 +245,23 @@ def joined(parts: Sequence[Asked]) -> Asked:
 
 
 def shared_weights(answer_of: NDArray[np.intp]) -> FloatArray:
-    """Return the weight of each row, (m,): all rows of one answer share a weight of 1."""
+    """Return the weight of each row, (m,), which sum to 1 for each answer."""
     weights: FloatArray = 1 / np.bincount(answer_of)[answer_of]
     return weights
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """The true map of one study and the people in it.
+class GroundTruth:
+    """The true map of a study and its annotators.
 
     Attributes
     ----------
     design : Design
     points : ndarray, shape (n, p)
     slopes : ndarray, shape (annotators,)
-        s in the module's formula, of each person; infinite for people who err only by guessing.
+        s in the module's formula; infinite for annotators who err only by guessing.
     lapses : ndarray, shape (annotators,)
-        How often each answers at random.
+        How often each guesses.
     offset : float
         alpha in the module's formula.
     """
@@ -130,134 +278,123 @@ class World:
         distances = pair_distances(self.points, first.ravel(), second.ravel()) + self.offset
         return np.log(np.maximum(distances, tiny)).reshape(first.shape)
 
-    def felt(self, distances: FloatArray, answer_of: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
-        """Return felt distances, whose order is the answer, from true ones of shape (rows, pairs).
+    def perceived(self, distances: FloatArray, answer_of: NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
+        """Return perceived distances, whose order is the answer, from true ones, (rows, pairs).
 
-        Rows of one answer have one person, who guesses all of them or none.
+        Rows of one answer have one annotator, who guesses all of them or none.
         """
         n_answers = int(answer_of.max()) + 1
-        person = rng.integers(len(self.slopes), size=n_answers)
-        felt = distances
+        annotator = rng.integers(len(self.slopes), size=n_answers)
+        perceived = distances
         if np.isfinite(self.slopes).all():
-            felt = self.slopes[person][answer_of][:, None] * distances - rng.gumbel(size=distances.shape)
+            perceived = self.slopes[annotator][answer_of][:, None] * distances - rng.gumbel(size=distances.shape)
         if not self.lapses.any():
-            return felt
-        guessed = rng.random(n_answers) < self.lapses[person]
-        return np.where(guessed[answer_of][:, None], rng.random(distances.shape), felt)
+            return perceived
+        guessed = rng.random(n_answers) < self.lapses[annotator]
+        return np.where(guessed[answer_of][:, None], rng.random(distances.shape), perceived)
 
-    def share_wrong(self, distances: FloatArray, rng: np.random.Generator) -> float:
-        """Return the share of wrong comparisons in answers about true distances, shape (answers, pairs)."""
+    def error_rate(self, distances: FloatArray, rng: np.random.Generator) -> float:
+        """Return the share of wrong comparisons in answers about true distances, (answers, pairs)."""
         if distances.shape[1] == 2:
-            person = rng.integers(len(self.slopes), size=len(distances))
-            odds = -self.slopes[person] * np.abs(distances[:, 0] - distances[:, 1])
-            return float(np.mean(answer_probability(odds, self.lapses[person])))
-        order = np.argsort(self.felt(distances, np.arange(len(distances)), rng), axis=1)
+            annotator = rng.integers(len(self.slopes), size=len(distances))
+            odds = -self.slopes[annotator] * np.abs(distances[:, 0] - distances[:, 1])
+            return float(np.mean(answer_probability(odds, self.lapses[annotator])))
+        order = np.argsort(self.perceived(distances, np.arange(len(distances)), rng), axis=1)
         near, far = (np.take_along_axis(distances, order[:, ranks], 1) for ranks in self.design.ranks.T)
         return float(np.mean(near > far))
 
     def draw_pairs(
         self, n_answers: int, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
-        """Draw what is shown: both objects of each pair, and the logarithm of its squared distance."""
-        seen = distinct_rows(n_answers, self.design.n_seen, self.design.n_objects, rng)
-        first, second = seen[:, self.design.pairs[:, 0]], seen[:, self.design.pairs[:, 1]]
+        """Draw questions: both objects of each pair, and the logarithm of its squared distance."""
+        shown = distinct_rows(n_answers, self.design.question_width, self.design.n_objects, rng)
+        first, second = shown[:, self.design.pairs[:, 0]], shown[:, self.design.pairs[:, 1]]
         return first, second, self.log_distances(first, second)
 
-    def pairs_of(self, questions: Comparisons) -> FloatArray:
-        """Return logarithms of squared distances of both pairs of comparisons as written, shape (m, 2)."""
+    def distances_of(self, questions: Comparisons) -> FloatArray:
+        """Return logarithms of squared distances of both pairs of comparisons as written, (m, 2)."""
         rows = questions.quadruplets
         return self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
 
-    def ask(self, n_answers: int, rng: np.random.Generator) -> Asked:
-        """Ask random questions of the kind of the study, which may repeat."""
+    def ask(self, n_answers: int, rng: np.random.Generator) -> SimulatedAnswers:
+        """Return answers to random questions of the kind of the study, which may repeat."""
         first, second, distances = self.draw_pairs(n_answers, rng)
-        order = np.argsort(self.felt(distances, np.arange(n_answers), rng), axis=1)
+        order = np.argsort(self.perceived(distances, np.arange(n_answers), rng), axis=1)
         near, far = order[:, self.design.ranks[:, 0]], order[:, self.design.ranks[:, 1]]
         columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
-        right = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
+        is_correct = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
         answer_of = np.repeat(np.arange(n_answers), near.shape[1])
         weights = shared_weights(answer_of)
-        return Asked(np.column_stack(columns), right.ravel(), answer_of, weights, self.design.n_objects)
+        return SimulatedAnswers(np.column_stack(columns), is_correct.ravel(), answer_of, weights, self.design.n_objects)
 
-    def answered(self, answers: Comparisons, rng: np.random.Generator) -> Asked:
-        """Return answers that are there, in random order, and which of their comparisons are true of this map."""
+    def compare_with(self, answers: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
+        """Return given answers in random order, with whether their comparisons are true of this map."""
         answer_of = trial_indices(answers)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight
         order = np.argsort(answer_of, kind="stable")
         i, j, l, k = rows = answers.oriented[order].T  # noqa: E741
-        right = self.log_distances(i, j) <= self.log_distances(l, k)
-        return Asked(rows.T, right, answer_of[order], weights[order], self.design.n_objects)
+        is_correct = self.log_distances(i, j) <= self.log_distances(l, k)
+        return SimulatedAnswers(rows.T, is_correct, answer_of[order], weights[order], self.design.n_objects)
 
-    def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> Asked:
-        """Ask the questions of given comparisons, in random order; a trial is one answer."""
+    def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
+        """Return answers to the questions of given comparisons, in random order; a trial is one answer."""
         answer_of = trial_indices(questions)
         answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
         order = np.argsort(answer_of, kind="stable")
         answer_of, rows = answer_of[order], questions.quadruplets[order]
-        # One pair first, whichever was written first: errors are drawn in that order.
+        # Canonical order of the pairs, in which errors are drawn.
         first, second = near_far_codes(rows, questions.n_objects)
         rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
         distances = self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
-        felt = self.felt(distances, answer_of, rng)
+        perceived = self.perceived(distances, answer_of, rng)
         if questions.trials is not None:
-            # Within an answer a pair is felt once, in whatever rows it comes.
+            # Within an answer a pair is perceived once, whatever rows it is in.
             keys = np.column_stack([np.repeat(answer_of, 2), np.sort(rows.reshape(-1, 2), axis=1)])
             _, index, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-            felt = felt.ravel()[index][inverse.ravel()].reshape(-1, 2)
-        turned = felt[:, 0] > felt[:, 1]
-        rows = np.where(turned[:, None], rows[:, [2, 3, 0, 1]], rows)
-        right = turned == (distances[:, 0] > distances[:, 1])
-        return Asked(rows, right, answer_of, shared_weights(answer_of), self.design.n_objects)
+            perceived = perceived.ravel()[index][inverse.ravel()].reshape(-1, 2)
+        reversed_rows = perceived[:, 0] > perceived[:, 1]
+        rows = np.where(reversed_rows[:, None], rows[:, [2, 3, 0, 1]], rows)
+        is_correct = reversed_rows == (distances[:, 0] > distances[:, 1])
+        return SimulatedAnswers(rows, is_correct, answer_of, shared_weights(answer_of), self.design.n_objects)
 
 
-def make_world(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> World:
-    """Draw a true map and people; set their slopes by random questions, or those given.
+def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> GroundTruth:
+    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise.
 
     Examples
     --------
-    >>> world = make_world(Design(30, 2, noise=0.1), np.random.default_rng(0))
-    >>> bool(abs(1 - world.ask(10_000, np.random.default_rng(1)).right.mean() - 0.1) < 0.01)
+    >>> truth = draw_ground_truth(Design(30, 2, noise=0.1), np.random.default_rng(0))
+    >>> bool(abs(1 - truth.ask(10_000, np.random.default_rng(1)).is_correct.mean() - 0.1) < 0.01)
     True
     """
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
     points = rng.normal(size=(design.n_objects, design.n_components)) * scales
-    skills = np.exp(_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
+    skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
     skills = np.ones(1) if design.n_annotators is None else skills
     never = np.zeros(len(skills))
     if design.noise == 0 or design.noise_model == "guesses":
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
-        return World(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
-    world = World(design, points, skills, never)
-    distances = world.pairs_of(questions) if questions is not None else world.draw_pairs(_TRIED, rng)[2]
+        return GroundTruth(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
+    truth = GroundTruth(design, points, skills, never)
+    distances = truth.distances_of(questions) if questions is not None else truth.draw_pairs(_N_CALIBRATION, rng)[2]
     seed = int(rng.integers(2**62))
-    low, high = _LEAST, _MOST
+    low, high = _LOG_SLOPE_RANGE
     for _ in range(24):
         middle = (low + high) / 2
-        tried = replace(world, slopes=skills * np.exp(middle))
-        # The same errors at any sharpness make the share of wrong answers monotone.
-        wrong = tried.share_wrong(distances, np.random.default_rng(seed))
+        tried = replace(truth, slopes=skills * np.exp(middle))
+        # The same errors at any slope make the share of wrong answers monotone.
+        wrong = tried.error_rate(distances, np.random.default_rng(seed))
         low, high = (middle, high) if wrong > design.noise else (low, middle)
-    return replace(world, slopes=skills * np.exp((low + high) / 2))
+    return replace(truth, slopes=skills * np.exp((low + high) / 2))
 
 
 def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
-    """Return rates of this mean in proportion to positive sizes, but for those that are 1, the largest there is.
-
-    Parameters
-    ----------
-    sizes : ndarray, shape (k,)
-    mean : float in [0, 1)
-
-    Examples
-    --------
-    >>> capped_rates(np.array([1.0, 2.0, 9.0]), 0.5).tolist()
-    [0.16666666666666666, 0.3333333333333333, 1.0]
-    """
+    """Return rates in proportion to positive sizes, capped at 1, with this mean in [0, 1)."""
     rates: FloatArray = sizes * (mean / sizes.mean())
     while (rates > 1).any():
         full = rates >= 1
-        # What is cut off falls to the others, of whom some may then be full as well.
+        # The excess goes to the others, of which some may then be full as well.
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates

@@ -1,0 +1,405 @@
+"""The error to expect of a study: the noise of a pilot, and the errors of simulated studies.
+
+Where few questions are repeated, disagreement cannot be counted, and a map learned from m answers errs both because
+some of them are wrong and because they are few. The posterior of maps (`PosteriorEmbedding`) separates the two: each of
+its draws is a map with its answer model, slope and lapse rate and, if the answers name annotators, how much they differ
+in both. The noise of a draw is the share of answers to the questions asked that contradict its map.
+
+A study that continues such a pilot is simulated from these draws: one draw for each simulated study, the same for the
+answers that are learned from and for those that the map is tested on. The uncertainty of noise, map, decay of its axes
+and annotators is then part of the interval.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self, get_args
+
+import numpy as np
+from scipy.special import expit, logit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from nearer._common.arrays import FloatArray
+from nearer._common.formatting import format_level
+from nearer._common.parameters import check_integer, check_level
+from nearer._common.progress import progress_bar
+from nearer._common.randomness import RandomState, stream
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.groups import trial_indices, with_positive_weight
+from nearer.design.planning.simulation import (
+    Against,
+    Design,
+    GroundTruth,
+    SimulatedAnswers,
+    concatenate,
+    draw_ground_truth,
+)
+from nearer.embedding import DMOE, PosteriorEmbedding
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.optimize.problems.margins import error_from_margins
+from nearer.sampling.model import HYPERPARAMETERS, Prior
+
+_N_TESTED = 4000  # answers that a map is tested on
+_MIN_TESTED = 100
+_MAX_REPLICATIONS = 10_000
+_MAX_PILOT_ANSWERS = 20_000  # the posterior of more is as narrow as needed
+_MIN_PILOT_ANSWERS = 80
+_N_DRAWS = 200
+# Wider in lapse rates than the prior of a map: plans are asked for people who guess a quarter of their answers.
+_LAPSE_CENTER, _LAPSE_SCALE = -2.5, 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseEstimate:
+    """The noise of a pilot study, and the posterior from which its continuation is simulated.
+
+    Attributes
+    ----------
+    noise, low, high : float
+        Share of comparisons answered wrongly: posterior median, and the interval of ``level``.
+    level : float
+    comparisons : Comparisons
+        The answers, of positive weight.
+    posterior : PosteriorEmbedding
+        Fitted to them.
+
+    Examples
+    --------
+    >>> judgments = Comparisons.from_triplets([[0, 1, 2]])
+    >>> print(NoiseEstimate(0.1, 0.08, 0.13, 0.9, judgments, PosteriorEmbedding(2)))
+    10.0% of the answers are wrong (90% interval 8.0% to 13.0%)
+    """
+
+    noise: float
+    low: float
+    high: float
+    level: float
+    comparisons: Comparisons
+    posterior: PosteriorEmbedding
+
+    @property
+    def n_answers(self) -> int:
+        """The number of answers; comparisons of one trial are one."""
+        return int(trial_indices(self.comparisons).max()) + 1
+
+    def __str__(self) -> str:
+        low, high = (f"{100 * end:.1f}%" for end in (self.low, self.high))
+        return f"{100 * self.noise:.1f}% of the answers are wrong ({format_level(self.level)} interval {low} to {high})"
+
+    def is_continued_by(self, design: Design) -> bool:
+        """Return whether a study is about the same objects; with another number of them it is a new study."""
+        return design.n_objects == self.comparisons.n_objects
+
+    def draw_ground_truth(self, design: Design, rng: np.random.Generator) -> GroundTruth:
+        """Draw a map and annotators; of a new study, all objects are new ones from the same population."""
+        return _draw_ground_truths(self.posterior, design, self.comparisons, 1, rng)[0]
+
+
+def estimate_noise(
+    comparisons: Comparisons,
+    n_components: int | None = None,
+    *,
+    level: float = 0.9,
+    random_state: RandomState = None,
+) -> NoiseEstimate:
+    """Estimate the share of wrong answers in a set that need not repeat any question.
+
+    Parameters
+    ----------
+    comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+        At least 80 answers. Trials stay whole, each being one answer. Of more than 20,000 answers, so many are drawn.
+    n_components : int, optional
+        The most dimensions that the true map may have; further ones count as noise. If left out, up to 15, of which
+        those that are not needed vanish.
+    level : float
+        Of the interval.
+    random_state : None, int, SeedSequence, Generator or RandomState
+
+    Returns
+    -------
+    NoiseEstimate
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> clean, noisy = (
+    ...     sample_triplets(make_gaussian(20, 2, random_state=0), 800, flipped=share, random_state=0)
+    ...     for share in (0.0, 0.2)
+    ... )
+    >>> [estimate_noise(each, 2, random_state=0).noise > 0.1 for each in (clean, noisy)]
+    [False, True]
+    """
+    check_level(level)
+    judged = with_positive_weight(as_comparisons(comparisons))
+    answer_of = trial_indices(judged)
+    n_answers = int(answer_of.max()) + 1
+    if n_answers < _MIN_PILOT_ANSWERS:
+        raise ValueError(f"noise cannot be estimated from {n_answers} answers; {_MIN_PILOT_ANSWERS} or more are needed")
+    rng = stream(random_state, "start")
+    seed = int(rng.integers(2**62))
+    learned = (
+        judged
+        if n_answers <= _MAX_PILOT_ANSWERS
+        else judged[rng.permutation(n_answers)[answer_of] < _MAX_PILOT_ANSWERS]
+    )
+    posterior = PosteriorEmbedding(
+        n_components,
+        prior=_prior(),
+        max_components=n_components,
+        n_objects=judged.n_objects,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        # Two maps that explain few answers equally well are both among the draws, which is all that is needed here.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        posterior.fit(learned)
+    truths = _draw_ground_truths(posterior, Design(judged.n_objects, 1), judged, _N_DRAWS, rng)
+    shares = [truth.error_rate(truth.distances_of(learned), rng) for truth in truths]
+    low, noise, high = np.quantile(shares, [(1 - level) / 2, 0.5, (1 + level) / 2])
+    return NoiseEstimate(float(noise), float(low), float(high), level, judged, posterior)
+
+
+def _prior() -> Prior:
+    """Return the prior of a pilot, with a wider one of lapse rates."""
+    usual, lapse = Prior(), HYPERPARAMETERS.index("lapse")
+    centers, scales = list(usual.centers), list(usual.scales)
+    centers[lapse], scales[lapse] = _LAPSE_CENTER, _LAPSE_SCALE
+    return Prior(tuple(centers), tuple(scales))
+
+
+def _draw_ground_truths(
+    posterior: PosteriorEmbedding, design: Design, answers: Comparisons, k: int, rng: np.random.Generator
+) -> list[GroundTruth]:
+    """Draw k maps, each with as many annotators as the design has, or as gave the answers."""
+    n = answers.n_objects
+    others = 0 if design.n_objects == n else n
+    drawn = posterior.population(k, others + design.n_objects, rng)
+    n_annotators = 1 if answers.annotators is None else len(np.unique(answers.annotators))
+    slope_effects, lapse_effects = rng.normal(size=(2, k, design.n_annotators or n_annotators))
+    slopes = drawn.slopes[:, None] * np.exp(drawn.slope_spreads[:, None] * slope_effects)
+    lapses = expit(logit(drawn.lapses)[:, None] + drawn.lapse_spreads[:, None] * lapse_effects)
+    columns = zip(drawn.points[:, others:], slopes, lapses, drawn.offsets.tolist(), strict=True)
+    return [GroundTruth(design, *column) for column in columns]
+
+
+@dataclass(frozen=True)
+class PredictedError:
+    """The error to expect of a study of a given size.
+
+    Attributes
+    ----------
+    error, low, high : float
+        Median over simulated studies, and the interval of ``level`` of them.
+    floor : float
+        The error of the true map: the noise (of the median study), or 0 against the truth.
+    n_answers : int
+    against : {"answers", "truth"}
+    level : float
+
+    Examples
+    --------
+    >>> PredictedError(0.2, 0.18, 0.22, floor=0.1, n_answers=500, against="answers", level=0.9).error
+    0.2
+    """
+
+    error: float
+    low: float
+    high: float
+    floor: float
+    n_answers: int
+    against: Against
+    level: float
+
+
+@dataclass(eq=False)
+class Replication:
+    """One simulated study of growing size: the answers of a smaller size are the first of a larger one."""
+
+    truth: GroundTruth
+    rng: np.random.Generator
+    answers: SimulatedAnswers
+    pilot: SimulatedAnswers | None = None  # learned from before the others
+    has_fixed_questions: bool = False  # questions that are not learned from are left to test on
+    _errors: dict[int, tuple[float, float]] = field(default_factory=dict)
+
+    @classmethod
+    def start(
+        cls,
+        design: Design,
+        rng: np.random.Generator,
+        questions: Comparisons | None = None,
+        pilot: NoiseEstimate | None = None,
+    ) -> Self:
+        """Draw a ground truth and ask the first questions."""
+        truth = draw_ground_truth(design, rng, questions) if pilot is None else pilot.draw_ground_truth(design, rng)
+        first = None
+        if pilot is not None and pilot.is_continued_by(design):
+            first = truth.compare_with(pilot.comparisons, rng)
+        answers = truth.ask(_N_TESTED, rng) if questions is None else truth.ask_again(questions, rng)
+        return cls(truth, rng, answers, first, questions is not None)
+
+    @property
+    def noise(self) -> float:
+        """The share of wrong comparisons among the answers that are simulated."""
+        return float(np.average(~self.answers.is_correct, weights=self.answers.weights))
+
+    def errors(self, n_answers: int, estimator: OrdinalEmbedding) -> tuple[float, float]:
+        """Return the errors of a map fitted to ``n_answers`` on others: against answers, and against the truth."""
+        if n_answers not in self._errors:
+            train, test = self._split(n_answers)
+            comparisons = test.comparisons
+            margins = learned_margins(estimator, train.comparisons, comparisons)
+            against = margins, np.where(test.is_correct, margins, -margins)
+            answers, truth = (error_from_margins(each, comparisons.sample_weight) for each in against)
+            self._errors[n_answers] = answers, truth
+        return self._errors[n_answers]
+
+    def _split(self, n_answers: int) -> tuple[SimulatedAnswers, SimulatedAnswers]:
+        """Return the answers to learn from, those of the pilot first, and others to test on."""
+        n_pilot = 0 if self.pilot is None else min(n_answers, self.pilot.n_answers)
+        n_further = n_answers - n_pilot
+        start, test = (
+            (0, self.answers.part(n_further))
+            if self.has_fixed_questions
+            else (_N_TESTED, self.answers.part(0, _N_TESTED))
+        )
+        missing = start + n_further - self.answers.n_answers
+        if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
+            blocks = [self.truth.ask(_N_TESTED, self.rng) for _ in range(-(-missing // _N_TESTED))]
+            self.answers = concatenate([self.answers, *blocks])
+        parts = [] if self.pilot is None else [self.pilot.part(0, n_pilot)]
+        return concatenate([*parts, *([self.answers.part(start, start + n_further)] if n_further else [])]), test
+
+
+def predict_error(
+    design: Design,
+    n_answers: int,
+    *,
+    against: Against = "answers",
+    questions: Comparisons | None = None,
+    pilot: NoiseEstimate | None = None,
+    estimator: OrdinalEmbedding | None = None,
+    n_replications: int = 40,
+    level: float = 0.9,
+    random_state: RandomState = None,
+) -> PredictedError:
+    """Predict the error that a study of a given size will have on new questions.
+
+    Parameters
+    ----------
+    design : Design
+        What the study is like.
+    n_answers : int
+        How many answers are learned from, those of the pilot included.
+    against : {"answers", "truth"}
+        What the error is measured against: new answers, some of which are wrong, or the order of the true distances.
+    questions : Comparisons, optional
+        The questions to ask, in random order, in place of uniformly drawn ones; their answers are not used. The error
+        is that on the remaining questions. Trials stay whole, and each counts as one answer.
+    pilot : NoiseEstimate, optional
+        A pilot study, from `estimate_noise`. Each simulated study has a map, noise and annotators drawn from its
+        posterior, in place of the noise and the decay of the design, and maps are learned from its answers and further
+        simulated ones. If the design has another number of objects, it is a new study of other objects.
+    estimator, n_replications, level, random_state
+        As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
+
+    Returns
+    -------
+    PredictedError
+
+    Examples
+    --------
+    >>> from nearer.embedding import TSTE
+    >>> quick = TSTE(n_components=2, trace=0.02)
+    >>> few, many = (predict_error(Design(20, 2), m, estimator=quick, random_state=0) for m in (50, 1000))
+    >>> 0.1 < many.error < few.error < 0.5
+    True
+    """
+    check_simulation(design, against, level, n_replications, pilot)
+    _check_questions(questions, design, n_answers, pilot)
+    estimator = default_estimator(design, estimator)
+    errors, noises = [], []
+    with progress_bar("simulating", n_replications) as bar:
+        for rng in generators(random_state, n_replications):
+            study = Replication.start(design, rng, questions, pilot)
+            errors.append(study.errors(n_answers, estimator))
+            noises.append(study.noise)
+            bar.update()
+    low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
+    floor = error_floor(design, against, None if pilot is None else noises)
+    return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
+
+
+def default_estimator(design: Design, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
+    """Return the estimator to fit with, over all objects of the study."""
+    if estimator is None:
+        return DMOE(design.n_components, n_objects=design.n_objects)
+    if not isinstance(estimator, OrdinalEmbedding):
+        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
+    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=design.n_objects)
+    return own
+
+
+def generators(random_state: RandomState, how_many: int) -> list[np.random.Generator]:
+    """Return a generator for each replication; the first ones are the same for a larger number."""
+    seeds = stream(random_state, "answers").integers(2**62, size=how_many)
+    return [np.random.default_rng(int(seed)) for seed in seeds]
+
+
+def quantiles(errors: FloatArray, level: float) -> FloatArray:
+    """Return the low end, the median and the high end of values over replications, the first axis."""
+    # Weibull: a further value lies between the k-th and the l-th of r with probability (l - k) / (r + 1).
+    shares = [(1 - level) / 2, 0.5, (1 + level) / 2]
+    ends: FloatArray = np.quantile(errors, shares, axis=0, method="weibull")
+    return ends
+
+
+def error_floor(design: Design, against: Against, noises: Sequence[float] | None) -> float:
+    """Return the error of the true map: the noise of the design, or the median noise of studies after a pilot."""
+    if against == "truth":
+        return 0.0
+    return design.noise if noises is None else float(np.median(noises))
+
+
+def check_simulation(
+    design: Design, against: Against, level: float, n_replications: int, pilot: NoiseEstimate | None = None
+) -> None:
+    """Check the settings of a simulation."""
+    if not isinstance(design, Design):
+        raise ValueError(f"design must be a Design, such as Design(n_objects=20, n_components=2), got {design!r}")
+    if against not in get_args(Against):
+        raise ValueError(f"against={against!r} is neither 'answers' nor 'truth'")
+    check_level(level)
+    check_integer("n_replications", n_replications, 1, _MAX_REPLICATIONS)
+    if pilot is not None and not isinstance(pilot, NoiseEstimate):
+        raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
+
+
+def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Return the margins of test comparisons on a map that is fitted to others."""
+    with warnings.catch_warnings():
+        # A search that fails at one setting tries others, and a user can change nothing about a simulation.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        margins: FloatArray = clone(estimator).fit(train).decision_function(test)
+    return margins
+
+
+def _check_questions(
+    questions: Comparisons | None, design: Design, n_answers: int, pilot: NoiseEstimate | None
+) -> None:
+    """Check that there are enough questions."""
+    design.check_answers(n_answers)
+    if questions is None:
+        return
+    if questions.n_objects != design.n_objects:
+        raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
+    n_given = int(trial_indices(questions).max()) + 1
+    n_given += pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else 0
+    if n_given < n_answers + _MIN_TESTED:
+        raise ValueError(
+            f"n_answers={n_answers}, and {_MIN_TESTED} more to test on, but there are only {n_given} questions; give "
+            "more, or leave questions out to draw them uniformly"
+        )
