@@ -541,7 +541,7 @@ def rotate_study(stored: StoredStudy, axes: FloatArray, folder: Path, note: str)
     if has_study(folder) and folder.resolve() == stored.folder.resolve():
         raise ValueError(f"{folder} has the map that is to be rotated; choose another folder with --out")
     rotated = rotated_results(stored.results, axes)
-    new = StoredStudy(stored.model.turned(axes), replace(rotated, notes=(*rotated.notes, note)), folder)
+    new = StoredStudy(stored.model.rotated(axes), replace(rotated, notes=(*rotated.notes, note)), folder)
     unchanged = {name: stored.folder / name for name in (*FIGURES, DISTANCES, SPREAD) if name != "map.png"}
     log = (stored.folder / LOG).read_text(encoding="utf-8") if (stored.folder / LOG).is_file() else ""
     write_run(new.model, new.results, folder, unchanged, f"{log}rotated: {note}\n")
