@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import joblib
 
 from benchmarks.schema_checks import HINT, Check, maybe, number, record, string, whole
-from nearer._common.json_files import read_json
+from nearer._common.json_files import parse_json
 
 Record: TypeAlias = dict[str, Any]
 
@@ -83,7 +83,7 @@ class RecordFile:
         check, records = record({**_IDENTITY, **(identity or {})}), []
         for line_number, line in enumerate(complete, start=1):
             try:
-                found = read_json(line)
+                found = parse_json(line)
                 check(found, "it")
             except ValueError as error:
                 why = str(error).removesuffix(HINT)

@@ -14,7 +14,7 @@ from benchmarks.accuracy.entries import LIMIT, METHODS
 from benchmarks.accuracy.peers import PEERS, loss_of
 from benchmarks.accuracy.ranks import Ranking
 from benchmarks.accuracy.summary import AccuracyRow, CalibrationRow
-from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain, plot_reliability
+from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure, plot_reliability
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -121,7 +121,7 @@ def plot_error_curves(rows: Sequence[AccuracyRow], ax: Axes) -> Axes:
     ax.set_xlabel("comparisons", fontsize=9, color=INK)
     ax.set_ylabel("held-out error", fontsize=9, color=INK)
     ax.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
-    return plain(ax)
+    return despine(ax)
 
 
 def plot_limit(rows: Sequence[AccuracyRow], ax: Axes) -> None:

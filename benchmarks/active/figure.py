@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks.active.summary import CurveRow
 from benchmarks.active.worlds import WORLDS
 from nearer._common.formatting import pluralize
-from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
+from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -76,7 +76,7 @@ def plot_curves(rows: Sequence[CurveRow], ax: Axes) -> Axes:
         )  # fmt: skip
     _scale(rows, ax)
     ax.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
-    return plain(ax)
+    return despine(ax)
 
 
 def _scale(rows: Sequence[CurveRow], ax: Axes) -> None:

@@ -11,7 +11,7 @@ dimensions on it stays where it is.
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL
 from nearer.evaluation import choose_dimension
-from nearer.plotting import PALETTE, new_figure, plain, save_figure
+from nearer.plotting import PALETTE, despine, new_figure, save_figure
 
 points = make_gaussian(30, 3, random_state=1)
 answers = sample_triplets(points, 3000, flipped=0.1, random_state=0)
@@ -19,7 +19,7 @@ answers = sample_triplets(points, 3000, flipped=0.1, random_state=0)
 choice = choose_dimension(CKL(random_state=0), answers, (1, 2, 3, 4, 5), random_state=0)
 print(choice)
 
-ax = plain(new_figure(6, 3.6).add_subplot())
+ax = despine(new_figure(6, 3.6).add_subplot())
 ax.errorbar(choice.candidates, choice.errors, choice.standard_errors, color=PALETTE["GNMDS"], marker="o", capsize=3)
 ax.plot(choice.chosen, choice.errors[choice.candidates == choice.chosen], "o", color=PALETTE["DMOE"], markersize=9)
 ax.axhline(0.1, linestyle=":", color="#9a9a9a")

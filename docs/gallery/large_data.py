@@ -14,7 +14,7 @@ import numpy as np
 from nearer import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import SOE, STE
-from nearer.plotting import PALETTE, new_figure, plain, save_figure
+from nearer.plotting import PALETTE, despine, new_figure, save_figure
 
 points = make_gaussian(2000, 3, random_state=0)
 answers = sample_triplets(points, 120_000, random_state=0)
@@ -30,7 +30,7 @@ for number, rows in enumerate(np.array_split(train.rows.astype(np.int32), 4)):
 streamed = STE(3, solver="svrg", random_state=0).fit(ComparisonsFile("answers"))  # or "answers/part-*.npy"
 print(f"STE from four files: error {1 - streamed.score(test):.3f}")
 
-ax = plain(new_figure(6, 3.6).add_subplot())
+ax = despine(new_figure(6, 3.6).add_subplot())
 ax.plot(np.array(sizes) / 2000, errors, "o-", color=PALETTE["SOE"])
 ax.set(xscale="log", xlabel="answers for each object", ylabel="error on new answers", ylim=(0, None))
 ax.set_xticks(np.array(sizes) / 2000, [f"{size / 2000:g}" for size in sizes])

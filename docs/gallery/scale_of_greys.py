@@ -11,7 +11,7 @@ lie on the dotted one: dark greys seem farther apart than light ones.
 import numpy as np
 
 from nearer.embedding import MLDS
-from nearer.plotting import FAINT, PALETTE, new_figure, plain, save_figure
+from nearer.plotting import FAINT, PALETTE, despine, new_figure, save_figure
 
 light = np.linspace(0, 1, 9)
 seen = light**0.4
@@ -26,7 +26,7 @@ fits = model.goodness_of_fit(n_simulations=200)
 print(f"noise of a judgment: {model.sigma_:.2f} of the way from black to white")
 print(f"tests of fit: additivity p = {fits.additivity_p:.2f}, lapses p = {fits.lapse_p:.2f}")
 
-ax = plain(new_figure(5.6, 4.2).add_subplot())
+ax = despine(new_figure(5.6, 4.2).add_subplot())
 ax.plot(light, seen, "--", color=FAINT, label="how light they were seen")
 ax.plot([0, 1], [0, 1], ":", color=FAINT)
 whiskers = np.clip([model.scale_ - found.lower, found.upper - model.scale_], 0, None)

@@ -14,7 +14,7 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 from nearer.evaluation import annotator_reliability, comparison_error, reliability_weights
-from nearer.plotting import PALETTE, new_figure, plain, save_figure
+from nearer.plotting import PALETTE, despine, new_figure, save_figure
 
 points = make_gaussian(25, 2, random_state=0)
 wrong = [0.05] * 6 + [0.25] * 4 + [0.5] * 2
@@ -33,7 +33,7 @@ for name, weight in [("all alike", None), ("weighted", weights)]:
     error = comparison_error(truth, method.fit(answers, sample_weight=weight).embedding_)
     print(f"{name}: error of the map {error:.3f}")
 
-ax = plain(new_figure(6.4, 3.6).add_subplot())
+ax = despine(new_figure(6.4, 3.6).add_subplot())
 whiskers = np.abs(np.array([found.lows, found.highs]) - found.errors)
 ax.errorbar(found.names.tolist(), found.errors, whiskers, fmt="o", color=PALETTE["GNMDS"], capsize=3)
 ax.axhline(0.5, linestyle=":", color="#9a9a9a")

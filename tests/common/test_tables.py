@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from nearer._common.tables import coordinate_rows, csv_text, escape_formula, rows_of, unescape_formula
+from nearer._common.tables import coordinate_rows, csv_text, escape_formula, rows_from_records, unescape_formula
 
 FORMULAS = ["=1", "+1", "-1", "@x", "\tx", "\rx", "'=1", "''=1"]
 
@@ -29,5 +29,5 @@ def test_numbers_are_whole_and_what_is_none_is_empty():
 
 
 def test_records_have_all_columns():
-    assert rows_of([{"a": 1}, {"b": 2, "a": 3}]) == [["a", "b"], [1, None], [3, 2]]
+    assert rows_from_records([{"a": 1}, {"b": 2, "a": 3}]) == [["a", "b"], [1, None], [3, 2]]
     assert coordinate_rows([3, "b"], [[0.5], [1.5]], ["x1"]) == [["object", "x1"], ["3", 0.5], ["b", 1.5]]

@@ -1,7 +1,4 @@
-"""Which device PyTorch is to compute on, and what to say where there is none.
-
-This module can be imported without PyTorch; what it asks for needs it.
-"""
+"""The devices of PyTorch, which this module does not import before it needs it."""
 
 from __future__ import annotations
 
@@ -10,12 +7,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-_KNOWN = re.compile(r"cpu|mps|cuda(:\d+)?")
-_SPARE = 0.9  # of the free memory: allocators cut it into pieces, and some of it is lost between them
+_DEVICE_PATTERN = re.compile(r"cpu|mps|cuda(:\d+)?")
+_USABLE_MEMORY_SHARE = 0.9  # of the free memory: allocators lose some of it to fragmentation
 
 
-def torch_or_advice(device: str) -> Any:
-    """Return the module torch; ImportError says what to install."""
+def import_torch(device: str) -> Any:
+    """Return the module torch, or raise an ImportError that says what to install."""
     try:
         return import_module("torch")
     except ImportError as error:
@@ -25,7 +22,7 @@ def torch_or_advice(device: str) -> Any:
 
 
 def available_device(device: str) -> str | None:
-    """Return a device that is there, or raise an error that says what there is.
+    """Return an available device, or raise an error that lists those available.
 
     Parameters
     ----------
@@ -43,9 +40,9 @@ def available_device(device: str) -> str | None:
     Traceback (most recent call last):
     ValueError: device must be None, 'auto', 'cuda', 'cuda:1' and the like, 'mps' or 'cpu', got 'gpu'
     """
-    if device != "auto" and not (isinstance(device, str) and _KNOWN.fullmatch(device)):
+    if device != "auto" and not (isinstance(device, str) and _DEVICE_PATTERN.fullmatch(device)):
         raise ValueError(f"device must be None, 'auto', 'cuda', 'cuda:1' and the like, 'mps' or 'cpu', got {device!r}")
-    torch = torch_or_advice(device)
+    torch = import_torch(device)
     n_cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
     there = ["cpu"] + ["mps"] * torch.backends.mps.is_available() + [f"cuda:{k}" for k in range(n_cuda)]
     if device == "auto":
@@ -59,9 +56,9 @@ def available_device(device: str) -> str | None:
 
 
 def refuse_too_large(device: str, n_bytes: int, what: str) -> None:
-    """Raise MemoryError before a fit begins that the memory of its device will not do for."""
+    """Raise MemoryError if a fit needs more memory than its device has free."""
     free = _free_bytes(device)
-    if free is not None and n_bytes > _SPARE * free:
+    if free is not None and n_bytes > _USABLE_MEMORY_SHARE * free:
         raise MemoryError(
             f"{what} take about {n_bytes / 1e9:.1f} GB on {device!r}, and {free / 1e9:.1f} GB are free; end what else "
             "uses it, fit fewer comparisons, or leave device out"
@@ -69,10 +66,10 @@ def refuse_too_large(device: str, n_bytes: int, what: str) -> None:
 
 
 def _free_bytes(device: str) -> int | None:
-    """Return the free memory of a device; None for the processor, whose system decides for itself."""
-    torch = torch_or_advice(device)
+    """Return the free memory of a device; None for the processor, whose system manages it."""
+    torch = import_torch(device)
     if device.startswith("cuda"):
-        # What PyTorch has kept of earlier fits, to use again, is free for this one.
+        # Memory that PyTorch has reserved but not allocated can be used again.
         kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0] + kept)
     if device == "mps":
@@ -82,6 +79,6 @@ def _free_bytes(device: str) -> int | None:
 
 @cache
 def accumulation_dtype(device: str) -> Any:
-    """Return the dtype of sums and scalar products: float64, but on MPS, which has none."""
-    torch = torch_or_advice(device)
+    """Return the dtype of sums and scalar products: float64, or float32 on MPS, which has no float64."""
+    torch = import_torch(device)
     return torch.float32 if device == "mps" else torch.float64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nearer._common.files import whole_file
+from nearer._common.files import atomic_path
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -26,7 +26,7 @@ ACCENT, SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
 
 
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Figure:
-    """Return an empty figure of so many inches, or say how to get matplotlib.
+    """Return an empty figure of a size in inches, or say how to install matplotlib.
 
     Examples
     --------
@@ -40,8 +40,8 @@ def new_figure(width: float, height: float, *, constrained: bool = True) -> Figu
     return Figure(figsize=(width, height), layout="constrained" if constrained else None)
 
 
-def plain(ax: Axes) -> Axes:
-    """Leave of the frame only what is read off: two pale axes."""
+def despine(ax: Axes) -> Axes:
+    """Remove the top and right spines of axes, and make the others pale."""
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -51,11 +51,11 @@ def plain(ax: Axes) -> Axes:
 
 
 def save_figure(ax: Axes, path: str | PathLike[str]) -> None:
-    """Write the figure that axes are on into a file, in the format that its name says."""
+    """Write the figure of axes into a file, in the format of its ending."""
     figure = ax.get_figure(root=True)
     assert figure is not None, "axes without a figure draw nothing"
     try:
-        with whole_file(Path(path)) as part:
+        with atomic_path(Path(path)) as part:
             figure.savefig(part, dpi=150)
     except ValueError as error:  # of matplotlib, on an ending it does not know
         raise ValueError(f"{path}: {error}") from error

@@ -1,4 +1,4 @@
-"""Files on disk: which can be read, how to write one that is never half there, and what to call one."""
+"""Files on disk: which can be read, how to write one atomically, and how to print its name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_SPECIAL = (
+_SPECIAL_FILES = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
@@ -15,12 +15,12 @@ _SPECIAL = (
 )
 
 
-def refuse_special(path: Path) -> None:
+def refuse_special_file(path: Path) -> None:
     """Refuse to read a pipe or a device: it may never end, and the checksum of a run needs a second reading.
 
     Examples
     --------
-    >>> refuse_special(Path("/dev/zero"))
+    >>> refuse_special_file(Path("/dev/zero"))
     Traceback (most recent call last):
     OSError: /dev/zero is a device, not a file; save what it gives in a file, and name that
     """
@@ -28,14 +28,14 @@ def refuse_special(path: Path) -> None:
         mode = path.stat().st_mode
     except OSError:  # reading it says what is wrong
         return
-    what = next((what for is_one, what in _SPECIAL if is_one(mode)), None)
+    what = next((what for is_one, what in _SPECIAL_FILES if is_one(mode)), None)
     if what is not None:
         raise OSError(f"{path} is {what}, not a file; save what it gives in a file, and name that")
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give a name to write to, whose file takes the place of ``path`` once it is whole; on an error nothing is left.
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Give a temporary path to write to, which replaces ``path`` at the end; on an error nothing is left.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "map.csv"
-    ...     with whole_file(path) as part:
+    ...     with atomic_path(path) as part:
     ...         _ = part.write_text("object,x1")
     ...     os.listdir(folder)
     ['map.csv']
@@ -64,15 +64,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file that is whole or not there at all."""
-    with whole_file(path) as part:
+    """Write a text file atomically."""
+    with atomic_path(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
 
 
 def printable(name: str) -> str:
-    r"""Return the name of a file as text that any file or screen can hold.
-
-    Bytes of a name that are no UTF-8 are written as their codes.
+    r"""Return the name of a file with bytes that are no UTF-8 as escape codes.
 
     Examples
     --------

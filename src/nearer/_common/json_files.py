@@ -1,8 +1,4 @@
-"""JSON that the program writes and reads again: files may be damaged by then, or somebody else's.
-
-What `json.loads` lets pass and no file of ours holds is refused: numbers that are not finite, a name that an object has
-twice, and nesting so deep that Python gives up.
-"""
+"""Strict JSON: numbers that are not finite, duplicate names and nesting too deep for Python are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ import numpy as np
 from nearer._common.formatting import quote
 
 
-def read_json(text: bytes) -> Any:
+def parse_json(text: bytes) -> Any:
     """Return the value that a JSON text stands for.
 
     Raises
@@ -27,9 +23,9 @@ def read_json(text: bytes) -> Any:
 
     Examples
     --------
-    >>> read_json(b'{"error": 0.25}')
+    >>> parse_json(b'{"error": 0.25}')
     {'error': 0.25}
-    >>> read_json(b'{"error": NaN}')
+    >>> parse_json(b'{"error": NaN}')
     Traceback (most recent call last):
     ValueError: NaN is no finite number
     """

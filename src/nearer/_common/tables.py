@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+_FORMULA_START = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 
 
 def escape_formula(label: str) -> str:
@@ -27,7 +27,7 @@ def escape_formula(label: str) -> str:
     >>> escape_formula("=cmd()"), escape_formula("cat")
     ("'=cmd()", 'cat')
     """
-    return f"'{label}" if _FORMULA.match(label) else label
+    return f"'{label}" if _FORMULA_START.match(label) else label
 
 
 def unescape_formula(cell: Any) -> Any:
@@ -38,7 +38,7 @@ def unescape_formula(cell: Any) -> Any:
     >>> unescape_formula("'=cmd()"), unescape_formula("'tis")
     ('=cmd()', "'tis")
     """
-    return cell[1:] if isinstance(cell, str) and _ESCAPED.match(cell) else cell
+    return cell[1:] if isinstance(cell, str) and _ESCAPED_FORMULA.match(cell) else cell
 
 
 def cell_text(value: Any) -> str:
@@ -65,12 +65,12 @@ def csv_text(rows: Iterable[Iterable[Any]], *, delimiter: str = ",", line_end: s
     return text.getvalue()
 
 
-def rows_of(records: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+def rows_from_records(records: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
     """Return records as rows of a table, with a column for every key that one of them has.
 
     Examples
     --------
-    >>> rows_of([{"name": "a"}, {"name": "b", "p": 0.5}])
+    >>> rows_from_records([{"name": "a"}, {"name": "b", "p": 0.5}])
     [['name', 'p'], ['a', None], ['b', 0.5]]
     """
     columns = list(dict.fromkeys(key for record in records for key in record))

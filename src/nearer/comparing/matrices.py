@@ -36,7 +36,7 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result, Rows
-from nearer._common.tables import rows_of
+from nearer._common.tables import rows_from_records
 from nearer.comparing.matrix_tests import (
     MEASURE_NAMES,
     MEASURES,
@@ -205,7 +205,7 @@ class MatrixComparison(Comparison):
             }
             for model in self.models
         ]  # fmt: skip
-        return {"rsa.csv": rows_of(rows)}
+        return {"rsa.csv": rows_from_records(rows)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw how well each model explains the distances, with intervals, and the noise ceiling as a band.

@@ -44,7 +44,7 @@ from nearer._common.parameters import check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
 from nearer._common.results import Result, Rows, text_table
-from nearer._common.tables import rows_of
+from nearer._common.tables import rows_from_records
 from nearer.comparing.results import (
     MIN_ANNOTATORS,
     Comparison,
@@ -177,7 +177,7 @@ class MethodComparison(Comparison):
 
     def tables(self) -> dict[str, Rows]:
         """Return a row for each method."""
-        return {"methods.csv": rows_of([asdict(score) for score in self.methods])}
+        return {"methods.csv": rows_from_records([asdict(score) for score in self.methods])}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw by how much the error of each method differs from that of the first, with intervals.

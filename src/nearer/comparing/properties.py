@@ -28,7 +28,7 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import NOT_STORED, Result, Rows, text_table
-from nearer._common.tables import rows_of
+from nearer._common.tables import rows_from_records
 from nearer.comparing.regression import (
     NotFittable,
     NullModel,
@@ -168,7 +168,7 @@ class PropertyFits(Comparison, Sequence[PropertyFit]):
         for fit in self.fits:
             row = {key: value for key, value in vars(fit).items() if key not in ("direction", "categories")}
             rows.append(row | {f"x{k + 1}": value for k, value in enumerate(fit.direction or ())})
-        return {"properties.csv": rows_of(rows)}
+        return {"properties.csv": rows_from_records(rows)}
 
     def plot(self, ax: Axes | None = None, labels: Sequence[str] | None = None, **map_options: Any) -> Axes:
         """Draw the map with an arrow for each attribute of numbers; see `nearer.plotting.plot_properties`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nearer._common.figures import FAINT, INK, PALETTE, new_figure, plain
+from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import factorize
@@ -72,7 +72,7 @@ def plot_estimates(
     ax.grid(axis="x", color=FAINT, alpha=0.25, linewidth=0.6)
     ax.locator_params(axis="x", nbins=7)
     ax.set_axisbelow(True)
-    plain(ax)
+    despine(ax)
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(xlabel)

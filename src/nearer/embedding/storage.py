@@ -22,9 +22,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.files import whole_file
+from nearer._common.files import atomic_path
 from nearer._common.formatting import quote
-from nearer._common.json_files import read_json
+from nearer._common.json_files import parse_json
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.io.formats import read_arrays
@@ -97,7 +97,7 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     # Both files are whole before either takes its place: an interrupted save leaves the older model.
-    with whole_file(target / _JSON) as described, whole_file(target / _ARRAYS) as stored:
+    with atomic_path(target / _JSON) as described, atomic_path(target / _ARRAYS) as stored:
         with open(stored, "wb") as file:
             np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
         described.write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -141,7 +141,7 @@ def load_model(folder: str | PathLike[str]) -> Any:
     if not (source / _JSON).is_file():
         raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
     try:
-        what = read_json((source / _JSON).read_bytes())
+        what = parse_json((source / _JSON).read_bytes())
         if what["format"] != FORMAT:
             raise ValueError(f"its format is {quote(what['format'])}, and this version of nearer reads {FORMAT}")
         stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)

@@ -39,7 +39,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.files import refuse_special
+from nearer._common.files import refuse_special_file
 from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
@@ -441,7 +441,7 @@ def read_bytes(path: Path) -> bytes:
     """Return what a file holds, uncompressed if it is a gzip file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the file of answers in it")
-    refuse_special(path)
+    refuse_special_file(path)
     try:
         data = path.read_bytes()
     except FileNotFoundError:

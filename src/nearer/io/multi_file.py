@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.files import printable, refuse_special
+from nearer._common.files import printable, refuse_special_file
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
@@ -405,6 +405,6 @@ def _stem(path: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    refuse_special(path)
+    refuse_special_file(path)
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -27,7 +27,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.files import whole_file
+from nearer._common.files import atomic_path
 from nearer._common.tables import cell_text
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import refuse_all_zero
@@ -108,7 +108,7 @@ def write_answers(
     if suffix not in _SUFFIXES[preset] or (name != path.name.lower() and suffix not in (".csv", ".tsv")):
         raise ValueError(f"{path.name}: the name must end in {' or '.join(_SUFFIXES[preset])}")
     whole = answers if isinstance(answers, Answers) else _answers_of(answers)
-    with whole_file(path) as part:
+    with atomic_path(path) as part:
         if preset == "cblearn" or suffix == ".npz":
             _write_npz(whole, part, "X" if preset == "cblearn" else None)
         elif preset == "salmon":

@@ -5,7 +5,7 @@ for `save_figure`, or `save_paper` where it goes into a paper. Nothing is ever s
 is touched.
 """
 
-from nearer._common.figures import FAINT, INK, PALETTE, new_figure, plain, save_figure
+from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure, save_figure
 from nearer.plotting.arrows import plot_arrows
 from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
 from nearer.plotting.heatmap import plot_dendrogram, plot_heatmap
@@ -21,8 +21,8 @@ __all__ = [
     "Agreement",
     "Paper",
     "agreement",
+    "despine",
     "new_figure",
-    "plain",
     "plot_arrows",
     "plot_dendrogram",
     "plot_errors",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearer._common.figures import ACCENT, FAINT, INK, PALETTE, SECOND, new_figure, plain
+from nearer._common.figures import ACCENT, FAINT, INK, PALETTE, SECOND, despine, new_figure
 from nearer._common.formatting import decimals
 from nearer.evaluation.curves import CHANCE
 from nearer.model import TwoSidedHinge
@@ -71,7 +71,7 @@ def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes
     ax.set_xlim(low, high)
     ax.set(xlabel="margin", ylabel="density")
     ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.92), fontsize=8)
-    return plain(ax)
+    return despine(ax)
 
 
 def plot_loss(nus: Sequence[float] = (0.0, 0.25, 1.0), ax: Axes | None = None) -> Axes:
@@ -101,7 +101,7 @@ def plot_loss(nus: Sequence[float] = (0.0, 0.25, 1.0), ax: Axes | None = None) -
             ax.plot(grid, values, style, color=color, alpha=float(shade), linewidth=1.8, label=label)
     ax.set(xlabel="margin", ylabel="loss", xlim=(grid[0], grid[-1]), ylim=(-0.05, 2.6))
     ax.legend(frameon=False, loc="upper center", ncols=2, fontsize=8)
-    return plain(ax)
+    return despine(ax)
 
 
 def plot_errors(
@@ -154,7 +154,7 @@ def plot_errors(
     if limit is not None:
         ax.axhline(limit, color=INK, linewidth=1, linestyle="--", zorder=0, label="best possible (median)")
     ax.set_ylabel("held-out error")
-    return plain(ax)
+    return despine(ax)
 
 
 def plot_path(model: Any, ax: Axes | None = None) -> Axes:
@@ -208,7 +208,7 @@ def plot_path(model: Any, ax: Axes | None = None) -> Axes:
         ax.set_xscale("log")
     ax.set(xlabel="trace penalty, 1 where the map vanishes", ylabel="held-out error, smoothed")
     ax.legend(frameon=False, fontsize=8)
-    return plain(ax)
+    return despine(ax)
 
 
 def plot_reliability(
@@ -255,7 +255,7 @@ def plot_reliability(
     ax.set(xlim=(0.5, 1.01), ylim=(low, 1.01), xticks=[0.5, 0.75, 1.0], yticks=[0.5, 0.75, 1.0])
     ax.set_xlabel("confidence", fontsize=9, color=INK)
     ax.set_ylabel("share right", fontsize=9, color=INK)
-    return plain(ax)
+    return despine(ax)
 
 
 @dataclass(frozen=True)

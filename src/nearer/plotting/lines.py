@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.figures import FAINT, INK, PALETTE, SECOND, new_figure, plain
+from nearer._common.figures import FAINT, INK, PALETTE, SECOND, despine, new_figure
 from nearer.plotting.keys import Attribute, as_colors, as_shapes, checked_attribute, framed_axes, key_texts
 from nearer.plotting.papers import Paper
 
@@ -219,7 +219,7 @@ def _draw_weights(ax: Axes, model: Any, axis: int, order: Any, intervals: Any) -
         ax.hlines(places[of_kind], low[of_kind], high[of_kind], color=tone, linewidth=1.2, alpha=0.55)
         ax.plot(weights[of_kind], places[of_kind], "o", color=tone, markersize=4.5, label=f"kind {kind + 1}")
     _set_log2_scale(ax, float(intervals.min()), float(intervals.max()))
-    plain(ax)
+    despine(ax)
     other = f"; axis {2 - axis} has its inverse" if model.weights_.shape[1] == 2 else ""
     same = "" if model.axes_identified_ else "\n(nothing says that people differ)"
     ax.set_xlabel(f"weight of axis {axis + 1}{other}{same}", fontsize=9, color=INK)

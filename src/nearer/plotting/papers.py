@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from nearer._common.figures import new_figure
-from nearer._common.files import whole_file
+from nearer._common.files import atomic_path
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import warn_caller
 
@@ -165,7 +165,7 @@ def save_paper(ax: Axes, *paths: str | PathLike[str], dpi: float = 300.0) -> lis
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # told when the fonts were chosen
         for file in files:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(file) as part:
+            with atomic_path(file) as part:
                 figure.savefig(part, dpi=dpi, metadata=FILE_METADATA[file.suffix.lower()])
     return files
 

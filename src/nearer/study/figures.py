@@ -100,7 +100,7 @@ def _map(points: FloatArray, labels: Sequence[str], ellipses: FloatArray | None,
 
 def draw_margins(study: Study) -> Axes:
     """Draw the margins on the map as the page does: how many lie where, those below zero in another colour."""
-    from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
+    from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
 
     found, ax = margins_histogram(study), new_figure(6, 4).add_subplot()
     edges = np.array(found["edges"])
@@ -112,12 +112,12 @@ def draw_margins(study: Study) -> Axes:
     ax.axvline(0, color=INK, linewidth=0.8, linestyle=":")
     ax.set(xlabel="margin, below zero the map is wrong", ylabel="comparisons", xlim=(edges[0], edges[-1]))
     ax.set_title("The outermost bars also hold what lies beyond them.", loc="left", fontsize=8, color=FAINT)
-    return plain(ax)
+    return despine(ax)
 
 
 def draw_curve(study: Study) -> Axes:
     """Draw the held-out error against the number of comparisons, on the axes of the page."""
-    from nearer.plotting import FAINT, INK, new_figure, plain
+    from nearer.plotting import FAINT, INK, despine, new_figure
 
     assert study.curve is not None
     curve, ax = study.curve, new_figure(5, 3.5).add_subplot()
@@ -137,12 +137,12 @@ def draw_curve(study: Study) -> Axes:
     ax.set_yticks(scale.heights)
     ax.minorticks_off()
     ax.legend(frameon=False, fontsize=8, loc="lower left")
-    return plain(ax)
+    return despine(ax)
 
 
 def draw_dimensions(study: Study) -> Axes:
     """Draw the held-out error of maps of different dimension, and the one that was chosen."""
-    from nearer.plotting import INK, new_figure, plain
+    from nearer.plotting import INK, despine, new_figure
 
     assert study.dimension is not None
     found, ax = study.dimension, new_figure(5, 3.5).add_subplot()
@@ -152,7 +152,7 @@ def draw_dimensions(study: Study) -> Axes:
         ax.plot(found.chosen, found.errors[at], "o", markersize=12, markerfacecolor="none", color=INK, label="chosen")
         ax.legend(frameon=False)
     ax.set(xlabel="dimensions", ylabel="held-out error of the map", xticks=found.candidates)
-    return plain(ax)
+    return despine(ax)
 
 
 #: What is drawn, by the names of the files.

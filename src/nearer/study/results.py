@@ -20,7 +20,7 @@ import numpy as np
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Severity
 from nearer._common.formatting import percent, pluralize
-from nearer._common.json_files import plain_values, read_json
+from nearer._common.json_files import parse_json, plain_values
 from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Result, Share, stored_as
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
@@ -213,7 +213,7 @@ def read_results(folder: str | PathLike[str]) -> StudyResults:
             f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
         )
     try:
-        return StudyResults.from_dict(read_json(path.read_bytes()))
+        return StudyResults.from_dict(parse_json(path.read_bytes()))
     except ValueError as error:
         raise ValueError(f"{path} cannot be used: {str(error).removesuffix(_RERUN)}; run `nearer fit` again") from error
 

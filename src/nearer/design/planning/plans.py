@@ -43,7 +43,7 @@ from nearer.design.planning.prediction import (
 from nearer.design.planning.simulation import MAX_COMPARISONS, Against, Design
 from nearer.design.planning.theorem import theorem_bound, theorem_excess
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.plotting import FAINT, INK, PALETTE, new_figure, plain
+from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -372,7 +372,7 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     highest = "or more" if plan.high is None else f"to {intcomma(plan.high)}"
     title = f"{intcomma(plan.n_answers)} answers ({intcomma(plan.low)} {highest})"
     ax.set_title(title, color=INK, fontsize=11, loc="left")
-    return plain(ax)
+    return despine(ax)
 
 
 class Crossing(NamedTuple):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer._common.devices import accumulation_dtype, refuse_too_large, torch_or_advice
+from nearer._common.devices import accumulation_dtype, import_torch, refuse_too_large
 from nearer.data.cluster import ComparisonsOnCluster, load_on_cluster
 from nearer.data.comparisons import Comparisons
 from nearer.data.rows import BLOCK_ROWS, Rows, sample_ranges
@@ -278,7 +278,7 @@ class OnDevice(Source):
         """The comparisons on the device, copied when they are first asked for."""
         from nearer.optimize.kernels.tensors import TensorRows
 
-        return TensorRows.of(self.host.rows, self.device, getattr(torch_or_advice(self.device), self.dtype))
+        return TensorRows.of(self.host.rows, self.device, getattr(import_torch(self.device), self.dtype))
 
     def check_memory(self, n_columns: int, n_vectors: int) -> None:
         """Raise MemoryError if a descent with ``n_vectors`` arrays of (n, n_columns) would not fit."""
@@ -319,10 +319,10 @@ class OnDevice(Source):
 
     def to_device(self, block: FloatArray) -> Any:
         """Return a matrix on the device, if that has float64, which a start needs."""
-        return self._copied(block) if accumulation_dtype(self.device) == torch_or_advice(self.device).float64 else block
+        return self._copied(block) if accumulation_dtype(self.device) == import_torch(self.device).float64 else block
 
     def _copied(self, points: PointArray) -> Tensor:
-        torch = torch_or_advice(self.device)
+        torch = import_torch(self.device)
         copied: Tensor = torch.tensor(points, dtype=accumulation_dtype(self.device), device=self.device)
         return copied
 

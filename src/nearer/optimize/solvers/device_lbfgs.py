@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer._common.devices import accumulation_dtype, available_device, torch_or_advice
+from nearer._common.devices import accumulation_dtype, available_device, import_torch
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import OnDevice, Source, objective_and_gradient
 from nearer.optimize.solvers.descent import (
@@ -70,7 +70,7 @@ def record_if_possible(step: Callable[[StateT], StateT], state: StateT) -> tuple
 
 def record_step(step: Callable[[StateT], StateT], state: StateT) -> tuple[Callable[[StateT], StateT], StateT]:
     """Record a step as a CUDA graph; return its replay, and the copy of the state that it reads and writes."""
-    cuda, device = torch_or_advice("cuda").cuda, state[0].device
+    cuda, device = import_torch("cuda").cuda, state[0].device
     kept = type(state)(*(tensor.clone() for tensor in state))
     aside, graph = cuda.Stream(device), cuda.CUDAGraph()
     with _recording_lock:
@@ -184,7 +184,7 @@ class FactoredOnDevice(DescentSettings):
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
         """Evaluate the start, at the penalty where the path begins."""
-        torch = torch_or_advice(self.device)
+        torch = import_torch(self.device)
         points, penalties = begin_descent(problem, self, start, rng)
         iterate = torch.tensor(points, device=self.device)
         path = torch.tensor(penalties, dtype=accumulation_dtype(self.device), device=self.device)
@@ -244,14 +244,14 @@ def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> An
 def _read_back(state: DeviceState) -> DeviceState:
     """Return the state with what the host sees now: the one place where it waits for the device."""
     descent = state.descent
-    objective, status = torch_or_advice("cpu").stack([descent.objective, descent.status.to(descent.objective)]).tolist()
+    objective, status = import_torch("cpu").stack([descent.objective, descent.status.to(descent.objective)]).tolist()
     progress = Progress(state.ticks, objective, float("nan"))
     return replace(state, progress=progress, outcome=_OUTCOMES.get(int(status)))
 
 
 def _tick(problem: FactoredProblem, now: DescentTensors, path: Tensor, tol: float) -> DescentTensors:
     """Return the descent after one evaluation: `Factored.step` and `Factored.done`, all branches at once."""
-    torch = torch_or_advice("cpu")
+    torch = import_torch("cpu")
     where, zero = torch.where, problem.objective_at_zero
     running, last = now.status == _RUNNING, len(path) - 1
     step = now.length * now.direction
@@ -310,7 +310,7 @@ def _has_settled(recent: Tensor, window: int, tol: float) -> Tensor:
 
 def _with_direction(descent: DescentTensors, again: Tensor) -> DescentTensors:
     """Return the descent with a new direction, -H g by the two-loop recursion, where it is to be found again."""
-    torch = torch_or_advice("cpu")
+    torch = import_torch("cpu")
     where, gradient = torch.where, descent.gradient
     usable, products, squares = _usable(descent.steps, descent.changes)
     direction, scales, size = -gradient, [], torch.ones_like(descent.objective)
