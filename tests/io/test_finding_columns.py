@@ -278,3 +278,24 @@ def test_many_columns_that_are_not_used_are_counted():
         answers = read_answers(TRIPLET | {f"question {at}": ["x"] * 4 for at in range(300)})
     assert len(answers.report.unused) == 300
     assert columns_line(answers.report).endswith("question 8, question 9 and 290 more")
+
+
+def test_a_column_of_prolific_is_proposed_as_the_annotator():
+    answers = read_answers(TRIPLET | {"PROLIFIC": ["5f1", "5f2", "5f1", "5f2"]})
+    assert answers.annotators is None
+    assert answers.report.notes == (
+        "table: no column says who answered; if column 'PROLIFIC' does, say --columns annotator=PROLIFIC "
+        "(columns={'annotator': 'PROLIFIC'})",
+    )
+
+
+def test_titles_that_name_an_anchor_and_two_options_are_proposed():
+    rng = np.random.default_rng(0)
+    asked = [rng.permutation([f"x{at:02d}" for at in range(12)])[:3] for _ in range(14)]
+    table = {f"{a}: {b} or {c}": rng.choice([b, c], 8).tolist() for a, b, c in asked}
+    with pytest.raises(ValueError, match="Try: --columns anchor=object_1,left=object_2,right=object_3,answer=response"):
+        read_answers(table)
+    columns = {"anchor": "object_1", "left": "object_2", "right": "object_3", "answer": "response"}
+    with pytest.warns(UserWarning, match="14 questions have columns of their own"):
+        answers = read_answers(table, columns=columns)
+    assert (len(answers), answers.comparisons.n_objects) == (112, 12)

@@ -207,7 +207,7 @@ _ANSWER_WORDS = re.compile(
     r"answer|resp|choice|chose|select|pick|click|key|button|odd|cent[er]|sel|decision|judg|winner"
 )
 _PEOPLE_WORDS = re.compile(
-    r"particip|subject|subj|worker|user|person|rater|judge|observer|respondent|student|proband|annot"
+    r"particip|subject|subj|worker|user|person|rater|judge|observer|respondent|student|proband|annot|prolific"
 )
 _CENTRAL_WORDS, _ODD_WORDS = re.compile(r"cent(er|re|ral)|middle"), re.compile(r"odd|different|outlier")
 

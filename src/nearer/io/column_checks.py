@@ -97,7 +97,10 @@ def unused_columns(table: Table, found: LayoutMatch, objects: list[object], cand
         peeked = table.load(unused).columns
     holding = [name for name in unused if _holds_objects(peeked[name], labels, name in by_name)]
     findings = []
-    if JSON_LINE in unused and "annotator" not in found.roles:
+    people = [name for name in unused if "prolific" in normalize_name(name)]
+    if "annotator" not in found.roles and len(people) == 1:
+        findings.append(note("likely-annotator", table.source, column=people[0]))
+    elif "annotator" not in found.roles and JSON_LINE in unused:
         findings.append(note("json-lines", table.source, column=JSON_LINE))
     if holding:
         findings.append(note("unused-objects", table.source, columns=holding))

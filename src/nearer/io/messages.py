@@ -306,6 +306,9 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "json-lines": lambda column: (
         f"no column says who answered; if each line is a person's, say {as_column('annotator', column)}"
     ),
+    "likely-annotator": lambda column: (
+        f"no column says who answered; if column {column!r} does, say {as_column('annotator', column)}"
+    ),
     "unused-objects": _unused_objects,
     "unused-anchor": lambda column: (
         f"column {column!r} was not used; if it is the anchor, say {one_of('kind', ['grid'])} and "

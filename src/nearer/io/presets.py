@@ -299,6 +299,7 @@ def purpose_finding(purposes: NDArray[np.str_], source: str) -> Finding:
 
 MIN_QUESTIONS = 3  # questions, and fields or objects of one
 MAX_QUESTION_OBJECTS = 8  # in a question
+_ANCHOR_OR = r"(.+?)\s*:\s+(.+?)\s+or\s+(.+?)\s*\??"  # as in "x02: x07 or x11"
 _SEPARATORS = ("|", ";", ",", "/", " vs. ", " vs ", "__", "_", " - ", "-", " ")
 _NUMBER_FIRST = re.compile(r"(\D*\d{1,4})[\W_]+(\D.*)")
 _NUMBER_LAST = re.compile(r"(.*\D)()(\d{1,4})")
@@ -384,12 +385,12 @@ def _numbered_questions(names: Sequence[str]) -> _WideLayout | None:
 def _questions_named_by_objects(table: Table) -> _WideLayout | None:
     """Return questions whose columns are named by the objects that they show."""
     loaded = None
-    for separator in _SEPARATORS:
+    for separator in (_ANCHOR_OR, *_SEPARATORS):
         split = {name: parts for name in table.names if (parts := _name_parts(name, separator))}
         if len(split) < MIN_QUESTIONS:
             continue
         loaded = loaded or drop_header_rows(table.load(table.names))
-        shown = {name: parts for name in split if (parts := _objects_of(split[name], loaded.columns[name]))}
+        shown = {name: parts for name in split if (parts := _objects_of(split[name], loaded.columns[name], separator))}
         widths = {len(parts) for parts in shown.values()}
         if len(shown) >= MIN_QUESTIONS and len(widths) == 1:
             shown |= _other_questions(split, shown, max(widths))
@@ -413,17 +414,19 @@ def _other_questions(
 
 
 def _name_parts(name: str, separator: str) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in name.split(separator))
+    found = re.fullmatch(separator, name) if separator == _ANCHOR_OR else None
+    parts = tuple(part.strip() for part in (found.groups() if found else name.split(separator)))
     whole = all(parts) and len(set(parts)) == len(parts)
     return parts if whole and MIN_QUESTIONS <= len(parts) <= MAX_QUESTION_OBJECTS + 1 else ()
 
 
-def _objects_of(parts: tuple[str, ...], column: Column) -> tuple[str, ...]:
+def _objects_of(parts: tuple[str, ...], column: Column, separator: str) -> tuple[str, ...]:
     """Return the objects of a question if its answers are among them; a number before them, as of Q1, is left out."""
     values = [str(column.values[code]) for code in column.codes[column.codes >= 0].tolist()]
     if not values or sum(value in parts for value in values) < MIN_NAMED_SHARE * len(values):
         return ()
-    objects = parts[1:] if _PREFIX.fullmatch(parts[0]) and parts[0] not in values else parts
+    is_numbered = separator != _ANCHOR_OR and _PREFIX.fullmatch(parts[0]) and parts[0] not in values
+    objects = parts[1:] if is_numbered else parts
     return objects if MIN_QUESTIONS <= len(objects) <= MAX_QUESTION_OBJECTS else ()
 
 
