@@ -166,7 +166,7 @@ def test_undecided_and_bad_rows():
 def test_what_the_reader_said_is_repeated():
     report = ReadingReport((Finding("comments", "note", Source("study.csv"), {"n_lines": 2}),))
     finding = found(CLEAN.answers(report=report), "reading")
-    assert (finding.severity, message_of(finding).title) == ("note", "2 lines of comments were passed over")
+    assert (finding.severity, message_of(finding).title) == ("note", "2 lines of comments were ignored")
 
 
 def test_few_bad_rows_are_a_note():

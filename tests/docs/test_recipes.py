@@ -28,7 +28,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.filterwarnings("ignore:.*passed over:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*ignored:UserWarning")
 @pytest.mark.parametrize(
     ("name", "options", "person", "seconds"),
     [

@@ -282,7 +282,7 @@ class Export:
 
 ODD = ("--kind", "odd-one-out")
 INDICES = tuple(map(str, range(len(THINGS))))
-SCREENS = "6 rows name no objects and were passed over"
+SCREENS = "6 rows name no objects and were ignored"
 EXPORTS = [
     Export("THINGS", things, "odd-one-out", ODD, ("'trial' does not number trials",)),
     Export(
@@ -303,7 +303,7 @@ EXPORTS = [
         "odd-one-out",
         ODD,
         (
-            "no column says who answered; if each line is a person's, say --columns annotator=json_line",
+            "no column identifies who answered; if each line is a person's, use --columns annotator=json_line",
             "12 rows name no objects",
         ),
         n_people=None,
@@ -315,7 +315,7 @@ EXPORTS = [
         ("--columns", "items=image1+image2+image3,odd=key_resp.keys"),
         (SCREENS, "labels are file paths, shortened to the parts that differ: 'stimuli/ant.png' becomes 'ant'"),
     ),
-    Export("Gorilla", gorilla, "triplet", said=("240 rows have no response and were passed over",)),
+    Export("Gorilla", gorilla, "triplet", said=("240 rows have no response and were ignored",)),
     Export(
         "Qualtrics, a column for each question",
         qualtrics,

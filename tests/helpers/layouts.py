@@ -29,7 +29,7 @@ class Trial:
         return ("left", "right")[self.place]
 
     def says(self, kind):
-        """Return the comparisons that follow by definition, as (a, b, c, d): a, b are more alike than c, d."""
+        """Return the comparisons that follow by definition, as (a, b, c, d): a, b are more similar than c, d."""
         others = [each for each in self.shown if each != self.chosen]
         if kind == "odd-one-out":
             return {(a, b, a, self.chosen) for a, b in permutations(others, 2)}
@@ -160,7 +160,7 @@ def jspsych(make, version=7, welcome=True):
     return write
 
 
-SCREEN = "1 row names no objects and was passed over"
+SCREEN = "1 row names no objects and was ignored"
 
 
 def salmon(names=("head", "winner", "loser", "left", "right"), ending="_filename"):
@@ -275,7 +275,7 @@ def html(label):
 
 BOTH = r"read as odd-one-out, '(\w+)' is the odd one of .*; read as most-central, '\1' is the most central of .*"
 KINDS = r"\nTry: --kind odd-one-out .*\n or: --kind most-central"
-ASKED = r"if (\w+|-1) means the first option, then .* chooses .* from .*; if .* Say --first-is"
+ASKED = r"if (\w+|-1) means the first option, then .* chooses .* from .*; if .* Use --first-is"
 OOO, CENTRAL = {"kind": "odd-one-out"}, {"kind": "most-central"}
 CBLEARN = {"preset": "cblearn"}
 ROLES = {"object_1": "item1", "object_2": "item2", "object_3": "item3", "odd": "response"}
@@ -309,7 +309,7 @@ LAYOUTS = [
     Layout("cblearn: odd of four", "odd-one-out", of_items(4), items("o", "y", lambda t: t.place), CBLEARN | OOO),
     Layout("near and far", "triplet", TRIPLETS, near_far()),
     Layout("near and far, true or not", "triplet", TRIPLETS, near_far(answer=bool)),
-    Layout("near and far, 0 or 1", "triplet", TRIPLETS, near_far(answer=int), refused="0 and 1 beside near and far"),
+    Layout("near and far, 0 or 1", "triplet", TRIPLETS, near_far(answer=int), refused="0 and 1 in addition to near"),
     Layout("odd of three", "odd-one-out", of_items(3), items()),
     Layout("odd of four", "odd-one-out", of_items(4), items()),
     Layout("odd of five", "odd-one-out", of_items(5), items("image_", answer=lambda t: t.place + 1)),
@@ -333,7 +333,7 @@ LAYOUTS = [
         numbered("item", [*t.shown[0], *t.shown[1]]) | {"answer": t.side} for t in trials], {"kind": "quadruplet"}),
     Layout("four items and 1 or 2", "quadruplet", of_pairs(), lambda trials: [
         numbered("item", [*t.shown[0], *t.shown[1]]) | {"answer": t.place + 1} for t in trials],
-        refused=r"read as quadruplet, .* are more alike than .*; read as odd-one-out, where 1 means the first,"),
+        refused=r"read as quadruplet, .* are more similar than .*; read as odd-one-out, where 1 means the first,"),
     Layout("grid", "grid", with_anchor(4), lambda trials: [
         {"anchor": t.anchor, "shown": ";".join(t.shown), "chosen": t.chosen} for t in trials]),
     Layout("reference and three options", "grid", with_anchor(3), lambda trials: [
@@ -373,7 +373,7 @@ LAYOUTS = [
         form="json", notes=(SCREEN, "'img/.*.png' becomes '")),
     Layout("jsPsych, an anchor in a sentence", "grid", with_anchor(3), jspsych(lambda t: {
         "stimulus": f"<p>Which is most like {t.anchor}?</p>", "choices": list(t.shown), "response": t.place}),
-        form="json", refused=r"'stimulus' holds HTML beside plain names, as a prompt does.*--columns anchor=stimulus|"
+        form="json", refused=r"'stimulus' holds HTML, where .* plain names, as a prompt .*--columns anchor=stimulus|"
         + BOTH),
     Layout("Salmon", "triplet", TRIPLETS, salmon(), label=lambda each: f"{each}.png"),
     Layout("Salmon of 2020", "triplet", TRIPLETS, salmon(("head", "winner")), label=lambda each: f"{each}.png"),
@@ -390,14 +390,14 @@ LAYOUTS = [
            psychopy(lambda t: numbered("image", t.shown) | {"resp.keys": t.place + 1, "resp.rt": 0.81}),
            OOO | {"columns": {"odd": "resp.keys"}}, notes=(SCREEN,)),
     Layout("Gorilla, sides", "triplet", TRIPLETS, gorilla(lambda t: sides(t) | {"Response": t.chosen}),
-           notes=("2 rows name no objects and were passed over", "9 rows have no response and were passed over")),
+           notes=("2 rows name no objects and were ignored", "9 rows have no response and were ignored")),
     Layout("Gorilla, odd", "odd-one-out", of_items(4),
            gorilla(lambda t: numbered("item", t.shown) | {"Response": t.chosen}), OOO,
-           notes=("2 rows name no objects and were passed over", "9 rows have no response and were passed over")),
+           notes=("2 rows name no objects and were ignored", "9 rows have no response and were ignored")),
     Layout("Qualtrics, embedded data", "triplet", TRIPLETS, qualtrics(lambda t: sides(t) | {"answer": t.side}), fixed=2,
-           notes=("2 rows are further lines of headers and were passed over",)),
+           notes=("2 rows are further lines of headers and were ignored",)),
     Layout("Qualtrics, a column a question", "triplet", TRIPLETS, qualtrics(lambda t: {"Q1": "cat", "Q2": t.chosen}),
-           fixed=2, refused="those of no kind of question"),
+           fixed=2, refused="which make no known kind of question"),
     Layout("lab.js", "triplet", TRIPLETS, labjs, notes=(SCREEN,)),
     Layout("LimeSurvey codes", "triplet", TRIPLETS,
            sided(lambda t: f"A{t.place + 1}", submitdate=lambda t: "2024-01-01")),

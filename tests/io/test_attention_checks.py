@@ -97,8 +97,8 @@ def test_without_right_answers_most_people_are_right(yes, no):
     answers = quietly(table(rows, ITEMS), catch="catch")
     assert answers.report.catches == Catches("catch", "majority", ("w", "x", "y", "z"), (1, 1, 1, 1), (1, 1, 0, 1))
     assert len(answers) == 4
-    assert any("2 answers to catch questions could not be judged" in note for note in answers.report.notes)
-    assert any("what most people said is right" in note for note in answers.report.notes)
+    assert any("2 answers to catch questions could not be scored" in note for note in answers.report.notes)
+    assert any("the answer of the majority counts as right" in note for note in answers.report.notes)
 
 
 def test_zeros_and_ones_beside_empty_cells_are_answers_where_answers_are():
@@ -196,7 +196,7 @@ def test_an_object_twice_is_the_obvious_catch_question(names, question, right, w
     assert answers.report.catches == Catches("catch", answers.report.catches.by, ("x",), (3,), (2,))
     assert len(answers) == 8
     assert "a" not in answers.comparisons.objects.tolist()
-    assert not any("could not be judged" in note for note in answers.report.notes)
+    assert not any("could not be scored" in note for note in answers.report.notes)
 
 
 def test_an_object_twice_in_an_array_of_indices(tmp_path):
@@ -216,7 +216,7 @@ def test_two_equal_options_alone_cannot_be_judged():
         ("x", "b", "c", "a", "right", "no"),
     ]
     answers = quietly(table(rows, names), catch="catch")
-    assert any("1 answer to catch questions could not be judged" in note for note in answers.report.notes)
+    assert any("1 answer to catch questions could not be scored" in note for note in answers.report.notes)
     assert len(answers) == 2
 
 
@@ -254,7 +254,7 @@ def test_nothing_that_is_wrong_with_a_catch_question_stops_the_reading():
     answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
     assert (len(answers), answers.report.n_bad) == (3, 0)
     assert answers.report.catches == Catches("catch", "expected", ("y",), (1,), (0,))  # no answer is no right one
-    assert any("1 answer to catch questions could not be judged" in note for note in answers.report.notes)
+    assert any("1 answer to catch questions could not be scored" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match=r"4 rows? cannot be used|2 rows cannot be used"):
         quietly(table(rows, "person anchor left right answer catch"))
 

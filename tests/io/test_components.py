@@ -20,7 +20,7 @@ def table(more=()):
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-@pytest.mark.filterwarnings("ignore:.*passed over:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*ignored:UserWarning")
 def test_keys_pressed_outside_of_trials_are_no_answers():
     answers = read_answers(table())
     assert answers.report.columns["answer"] == ("key_resp.keys",)
@@ -29,10 +29,10 @@ def test_keys_pressed_outside_of_trials_are_no_answers():
     assert answers.annotators.tolist() == ["p1"] * 3
 
 
-@pytest.mark.filterwarnings("ignore:.*passed over:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*ignored:UserWarning")
 def test_of_two_loops_the_caller_says_which():
     practice = {"practice.keys": "left", "practice.rt": 4.0, "practice_loop.thisN": 0, "participant": "p1"}
-    with pytest.raises(ValueError, match=r"say which with --columns answer="):
+    with pytest.raises(ValueError, match=r"choose one with --columns answer="):
         read_answers(table([practice]))
     answers = read_answers(table([practice]), columns={"answer": "key_resp.keys"})
     assert answers.seconds.tolist() == [0.5, 1.5, 2.5]  # with the keys come their times
@@ -44,6 +44,6 @@ def test_rows_of_practice_are_passed_over_once_the_answers_are_named(tmp_path):
         "anchor,left,right,practice.thisN,trials.thisN,prac.keys,main.keys,main.rt,participant\n"
         "cat,dog,car,0,,right,,,p1\ncat,dog,car,,0,,left,0.9,p1\ncar,bus,cat,,1,,left,0.8,p1\ndog,car,cat,,2,,right,1,p1\n"
     )
-    with pytest.warns(UserWarning, match="1 row has no response and was passed over"):
+    with pytest.warns(UserWarning, match="1 row has no response and was ignored"):
         answers = read_answers(file, columns={"answer": "main.keys"})
     assert answers.lines.tolist() == [3, 4, 5]

@@ -106,7 +106,7 @@ CASES = {
          "--columns anchor=stimulus (columns={'anchor': 'stimulus'})",
          "--first-is 0 (first_is='0') or --first-is 1 (first_is='1')"],
     ),
-    "many files": (messages._skipped_files(FILES, [".csv"]).partition("over: ")[2], "'b.csv'; 3 .log, 2 .psydat"),
+    "many files": (messages._skipped_files(FILES, [".csv"]).partition("ignored: ")[2], "'b.csv'; 3 .log, 2 .psydat"),
     "folders": ([_folder_title(Path(each)) for each in ("/labs/tools/data", "/labs/tools")], ["tools", "tools"]),
     "Salmon": (detect_program(["head", "left", "right", "winner", "loser", "puid", "response_time"]), "salmon"),
     "jsPsych": (detect_program(JSPSYCH), "jspsych"),
@@ -130,7 +130,7 @@ CASES = {
     ),
     "two answers": (
         answer_columns_hint(["anchor", "q1.keys", "q2.keys"]),
-        ". Columns 'q1.keys' and 'q2.keys' can each be the answer; say which with --columns answer=NAME",
+        ". Columns 'q1.keys' and 'q2.keys' can each be the answer; choose one with --columns answer=NAME",
     ),
     "a first answer": (
         describe_first_answer(read_answers({"item1": ["cat"], "item2": ["car"], "item3": ["dog"], "odd": ["car"]})),

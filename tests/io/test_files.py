@@ -74,7 +74,7 @@ def test_lines_are_right_across_quoted_newlines_and_blank_lines(tmp_path):
         (7, "has 2 cells where the header has 4"),
         (8, "there is no near"),
         (12, "has 5 cells where the header has 4"),
-        (13, "'a' is there twice"),
+        (13, "'a' appears twice"),
     ]
     assert "4 rows cannot be used" in str(caught.value)
     assert "answers.csv:7: has 2 cells" in str(caught.value)

@@ -72,7 +72,7 @@ def test_columns_can_be_given():
 @pytest.mark.parametrize("nothing", [None, "", " ", []])
 def test_a_column_can_be_left_out(nothing):
     table = TRIPLET | {"worker": ["p", "", "q", "q"]}
-    with pytest.raises(ValueError, match=r"say --columns annotator= \(columns=\{'annotator': None\}\) to do without"):
+    with pytest.raises(ValueError, match=r"use --columns annotator= \(columns=\{'annotator': None\}\) to do without"):
         read_answers(table)
     answers = read_answers(table, columns={"annotator": nothing})
     assert answers.annotators is None
@@ -115,14 +115,14 @@ def test_response_times_are_seconds(name, times, seconds):
 
 @pytest.mark.parametrize(("name", "what"), [("rt", "response time"), ("confidence", "confidence")])
 def test_what_is_no_number_is_none_and_counted(name, what):
-    with pytest.warns(UserWarning, match=f"2 rows have a {what} that is no number, such as 'timeout'"):
+    with pytest.warns(UserWarning, match=f"2 rows have a {what} that is not a number, such as 'timeout'"):
         answers = read_answers(TRIPLET | {name: ["0.5", "timeout", "0.7", "late, sorry."]})
     np.testing.assert_array_equal(answers.seconds if name == "rt" else answers.confidences, [0.5, np.nan, 0.7, np.nan])
     assert (len(answers), answers.report.n_bad, len(answers.report.notes)) == (4, 0, 1)
 
 
 def test_a_confidence_that_weighs_must_be_a_number():
-    with pytest.raises(ValueError, match="table:2: the confidence 'very' is no number"):
+    with pytest.raises(ValueError, match="table:2: the confidence 'very' is not a number"):
         read_answers(TRIPLET | {"confidence": [1, "very", 2, 3]}, weight_by_confidence=True)
 
 
@@ -169,7 +169,7 @@ def test_weights_in_the_file_stand():
 @pytest.mark.parametrize("odd", ["1e300", "1e-320", "1e10", "1e-10"])
 def test_weights_out_of_all_proportion_are_bad(odd):
     table = TRIPLET | {"weight": ["1", "2", odd, "3"]}
-    with pytest.raises(ValueError, match=f"table:3: the weight '{odd}' is out of all proportion"):
+    with pytest.raises(ValueError, match=f"table:3: the weight '{odd}' is out of proportion"):
         read_answers(table)
     assert read_answers(table, skip_bad=True).comparisons.weights.tolist() == [1, 2, 3]
 
@@ -186,7 +186,7 @@ def test_weights_that_are_all_extreme_keep_their_proportions(tmp_path, scale):
 def test_a_confidence_out_of_all_proportion_is_bad_where_it_weighs():
     table = TRIPLET | {"confidence": ["1", "1e300", "2", "3"]}
     assert len(read_answers(table)) == 4
-    with pytest.raises(ValueError, match="table:2: the confidence '1e300' is out of all proportion"):
+    with pytest.raises(ValueError, match="table:2: the confidence '1e300' is out of proportion"):
         read_answers(table, weight_by_confidence=True)
 
 
@@ -195,7 +195,7 @@ def test_weights_of_our_own_files_are_checked_too(tmp_path, odd):
     path = tmp_path / "own.csv"
     rows = ["cat,dog,car,1.0,1,triplet", f"car,bus,cat,{odd},2,triplet", "bus,car,dog,1.0,3,triplet"]
     path.write_text("\n".join(["anchor,near,far,weight,nearer_answer,nearer_kind", *rows]))
-    with pytest.raises(ValueError, match=f"own.csv:3: the weight '{odd}' is out of all proportion"):
+    with pytest.raises(ValueError, match=f"own.csv:3: the weight '{odd}' is out of proportion"):
         read_answers(path)
 
 
@@ -206,9 +206,9 @@ def test_labels_are_integers_only_if_all_are():
 
 
 def test_roles_that_no_layout_takes_are_not_ignored():
-    with pytest.raises(ValueError, match="those of no kind"):
+    with pytest.raises(ValueError, match="which make no known kind"):
         find_columns(["anchor", "ranking", "x"], None, {"left": "x"}, "file")
-    with pytest.raises(ValueError, match="those of no kind"):
+    with pytest.raises(ValueError, match="which make no known kind"):
         find_columns(["anchor", "left", "right", "answer"], None, {"answer": None}, "file")
     assert read_answers(TRIPLET | {"side": [0, 1, 1, -1]}, columns={"place": "side"}).places.tolist() == [0, 1, 1, -1]
 
@@ -226,11 +226,11 @@ def test_roles_that_no_layout_takes_are_not_ignored():
     ],
 )
 def test_columns_that_make_no_question_are_told_with_what_is_missing(names, found, missing, hint):
-    with pytest.raises(ValueError, match="those of no kind of question") as caught:
+    with pytest.raises(ValueError, match="which make no known kind of question") as caught:
         find_columns(names.split(","), None, None, "file")
     message = str(caught.value)
-    assert f". Found: {found}; missing: {missing}. If it is there, say {hint} (columns=" in message
-    assert "Needed are" not in message
+    assert f". Found: {found}; missing: {missing}. If it is there, name it with {hint} (columns=" in message
+    assert "Expected" not in message
     assert "anchor=" not in message or missing == "anchor"
 
 
@@ -239,7 +239,7 @@ def test_one_column_alone_may_be_of_several_kinds():
         ValueError, match=r"Found: anchor = reference; missing: left \+ right \+ answer, or near \+ far"
     ):
         find_columns(["reference", "foo"], None, None, "file")
-    with pytest.raises(ValueError, match="Needed are anchor"):  # an answer says nothing of the kind
+    with pytest.raises(ValueError, match="Expected anchor"):  # an answer says nothing of the kind
         find_columns(["foo", "response"], None, None, "file")
     with pytest.raises(ValueError, match="Found: odd = key; missing: items"):
         find_columns(["foo", "key"], None, {"odd": "key"}, "file")
@@ -284,7 +284,7 @@ def test_a_column_of_prolific_is_proposed_as_the_annotator():
     answers = read_answers(TRIPLET | {"PROLIFIC": ["5f1", "5f2", "5f1", "5f2"]})
     assert answers.annotators is None
     assert answers.report.notes == (
-        "table: no column says who answered; if column 'PROLIFIC' does, say --columns annotator=PROLIFIC "
+        "table: no column identifies who answered; if column 'PROLIFIC' does, use --columns annotator=PROLIFIC "
         "(columns={'annotator': 'PROLIFIC'})",
     )
 

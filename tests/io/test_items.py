@@ -60,9 +60,9 @@ def test_rows_may_have_fewer_items():
 
 
 def test_an_item_twice_is_bad():
-    with pytest.raises(BadAnswers, match="table:1: 'u' is there twice"):
+    with pytest.raises(BadAnswers, match="table:1: 'u' appears twice"):
         read_answers({"o1": ["u"], "o2": ["v"], "o3": ["w"], "o4": ["u"], "odd": ["v"]})
-    with pytest.raises(BadAnswers, match="table:1: 'u' is there twice"):
+    with pytest.raises(BadAnswers, match="table:1: 'u' appears twice"):
         read_answers({"items": ["u;v;u"], "odd": ["v"]})
 
 
@@ -151,7 +151,7 @@ def test_a_prompt_is_no_anchor(n_rows):
 
 def test_plain_text_that_never_changes_is_no_anchor_unless_the_caller_says_so():
     table = {"target": ["Which?"] * 6, "left": list("uvwxyz"), "right": list("vwxyzu"), "answer": ["left"] * 6}
-    with pytest.raises(ValueError, match=r"column 'target' holds the same text .*say --columns anchor=target"):
+    with pytest.raises(ValueError, match=r"column 'target' holds the same text .*use --columns anchor=target"):
         read_answers(table)
     assert said(read_answers(table, columns={"anchor": "target"}))[0] == ("Which?", "u", "v")
     few = {name: column[:3] for name, column in table.items()}
@@ -162,7 +162,7 @@ def test_prompts_that_change_are_no_anchors_either():
     rows = [row[:3] for row in ROWS]
     lists = [[f"<img src='{each}.png'>" for each in row] for row in rows]
     prompts = [f"<p>Trial {at} of 4: which is odd?</p>" for at in range(4)]
-    with pytest.raises(ValueError, match="'stimulus' holds HTML beside pictures or sounds"):
+    with pytest.raises(ValueError, match="'stimulus' holds HTML, where other columns hold pictures or sounds"):
         read_answers(jspsych(rows, stimulus=prompts, choices=lists), "grid")
     plain = [f"Trial {at}" for at in range(6)]
     table = jspsych([*rows, *rows[:2]], stimulus=plain, choices=[*rows, *rows[:2]])

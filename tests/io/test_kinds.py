@@ -76,7 +76,7 @@ def test_a_coding_that_cannot_be_told_is_asked_for(written):
     if first != "f":  # a key means nothing by itself: every row is bad
         readings = f"if {first} means the first option, then {first} chooses 'b' from 'b', 'c'"
         turned = f"if {other} means the first option, then {first} chooses 'c' from 'b', 'c'"
-        with pytest.raises(ValueError, match="meaning cannot be told") as caught:
+        with pytest.raises(ValueError, match="meaning is ambiguous") as caught:
             read_answers(table)
         assert readings in str(caught.value)
         assert turned in str(caught.value)
@@ -96,9 +96,9 @@ def test_one_answer_all_through_a_column_is_asked_for(only, first_is, place):
 
 def test_first_is_must_fit_the_answers():
     table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["x", "y", "z"]}
-    with pytest.raises(ValueError, match="which of 'y', 'z' means the second option cannot be told"):
+    with pytest.raises(ValueError, match="which of 'y', 'z' means the second option is ambiguous"):
         read_answers(table, first_is="x")
-    with pytest.raises(ValueError, match="which of '1', '2' means the second option cannot be told"):
+    with pytest.raises(ValueError, match="which of '1', '2' means the second option is ambiguous"):
         read_answers(table | {"answer": ["1", "2", "1"]}, first_is=7)
     items = {"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["x"]}
     with pytest.raises(ValueError, match="must be a number where there are more than two options"):
@@ -142,7 +142,7 @@ def test_rows_with_plus_and_minus_one_stay_as_written():
     answers = read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, -1]})
     assert answers.comparisons.answers.tolist() == [1, -1]
     assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
-    with pytest.raises(ValueError, match="0 and 1 beside near and far"):
+    with pytest.raises(ValueError, match="0 and 1 in addition to near and far"):
         read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, 0]})
 
 
@@ -318,8 +318,8 @@ def test_an_object_may_be_called_same():
     ("table", "reason"),
     [
         ({"anchor": ["a", ""], "near": ["b", "b"], "far": ["c", "c"]}, "there is no anchor"),
-        ({"anchor": ["a", "a"], "near": ["b", "b"], "far": ["c", "b"]}, "'b' is there twice"),
-        ({"anchor": ["a", "b"], "near": ["b", "b"], "far": ["c", "c"]}, "'b' is there twice"),
+        ({"anchor": ["a", "a"], "near": ["b", "b"], "far": ["c", "b"]}, "'b' appears twice"),
+        ({"anchor": ["a", "b"], "near": ["b", "b"], "far": ["c", "c"]}, "'b' appears twice"),
         ({"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", ""]}, "there is no answer"),
         (
             {"anchor": ["a"] * 2, "left": ["b"] * 2, "right": ["c"] * 2, "answer": ["c", "x"]},
@@ -335,7 +335,7 @@ def test_an_object_may_be_called_same():
         ({"anchor": ["a"] * 2, "shown": ["b;c;d"] * 2, "ranking": ["b;c", "c;x"]}, "is not among the objects shown"),
         ({"anchor": ["a"] * 2, "shown": ["b;c", "b;c"], "chosen": ["b", "d"]}, "'d' is not among"),
         ({"anchor": ["a"] * 2, "ranking": ["b;c", "b"]}, "fewer than two"),
-        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "weight": [1, "big"]}, "'big' is no number"),
+        ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "weight": [1, "big"]}, "'big' is not a number"),
         ({"anchor": ["a"] * 2, "near": ["b"] * 2, "far": ["c"] * 2, "worker": ["w", ""]}, "there is no annotator"),
     ],
 )
@@ -369,7 +369,7 @@ def test_truth_values_name_none_of_three_items(role):
     table = {"item1": ["a", "b"], "item2": ["b", "c"], "item3": ["c", "a"], role: ["True", "False"]}
     with pytest.raises(ValueError, match="are false and true, whose meaning") as caught:
         read_answers(table)
-    assert str(caught.value).endswith(f"cannot be told. Write the name or the position of the {role} item")
+    assert str(caught.value).endswith(f"is ambiguous. Write the name or the position of the {role} item")
     with pytest.raises(ValueError, match="if the answers are no numbers, write the name or the position"):
         read_answers(table, first_is="true")
 

@@ -84,9 +84,11 @@ def test_files_of_any_make_are_one_table(folder):
 
 
 def test_what_is_passed_over_and_who_answered_are_told(folder):
-    with pytest.warns(UserWarning, match="no column says who answered, so that each file is a person by name: 'p1'"):
+    with pytest.warns(
+        UserWarning, match="no column identifies who answered, so that each file is a person by name: 'p1'"
+    ):
         notes = read_answers(folder).report.notes
-    (passed,) = [note for note in notes if "passed over" in note]
+    (passed,) = [note for note in notes if "ignored" in note]
     assert all(name in passed for name in ("README.txt", ".DS_Store", "~$p1.csv", "p7.csv"))
     assert "5 files" in passed
     assert not any("no column 'item1'" in note for note in notes)  # object_1 is item1 by another name
@@ -97,7 +99,7 @@ def test_what_is_passed_over_and_who_answered_are_told(folder):
 def test_a_pipe_and_a_link_to_nothing_are_told_and_do_not_hang(pattern, folder):
     os.mkfifo(folder / "p8.csv")
     (folder / "p9.csv").symlink_to(folder / "gone.csv")
-    with pytest.warns(UserWarning, match=r"passed over.*'p8\.csv', 'p9\.csv'"):
+    with pytest.warns(UserWarning, match=r"ignored.*'p8\.csv', 'p9\.csv'"):
         assert len(read_answers(folder / pattern)) == 36
 
 
@@ -149,15 +151,15 @@ def test_a_file_of_another_kind_is_refused_or_passed_over(folder):
     with pytest.raises(ValueError, match=r"z.csv holds answers of kind triplet, and the others are of kind odd"):
         quietly(folder)
     write(folder / "y.csv", [["cat", "animal"]], ["object", "family"])
-    with pytest.raises(ValueError, match=r"2 files do not go .* y.csv has columns that make no question"):
+    with pytest.raises(ValueError, match=r"2 files do not match .* y.csv has columns that make no question"):
         quietly(folder)
     write(folder / "x.csv", [["cat", *row] for row in rows_of(8)], ["item1", *HEADER])
-    with pytest.raises(ValueError, match=r"3 files do not go .* x.csv has two columns 'item1'"):
+    with pytest.raises(ValueError, match=r"3 files do not match .* x.csv has two columns 'item1'"):
         quietly(folder)
     (folder / "x.csv").unlink()
     answers = quietly(folder, skip_bad=True)
     assert len(answers) == 36
-    assert any("2 files were passed over: y.csv" in note for note in answers.report.notes)
+    assert any("2 files were ignored: y.csv" in note for note in answers.report.notes)
 
 
 def test_what_a_code_means_is_decided_by_all_files(tmp_path):

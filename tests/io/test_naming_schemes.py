@@ -134,7 +134,7 @@ def test_many_separate_anchors_need_a_word():
     rows, rng = questions(120)
     table = {"anchor": [f"adjective {each}" for each in rng.integers(10, size=120)]}
     table |= {"near": FILES[rows[:, 1]].tolist(), "far": FILES[rows[:, 2]].tolist()}
-    with pytest.raises(ValueError, match=r"by design, say --separate-labels \(separate_labels=True\)"):
+    with pytest.raises(ValueError, match=r"by design, use --separate-labels \(separate_labels=True\)"):
         quietly(table)
     assert len(quietly(table, separate_labels=True)) == 120
 

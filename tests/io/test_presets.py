@@ -42,7 +42,7 @@ def test_salmon_with_indices_alone_and_nobody(tmp_path):
     answers = read_answers(path)
     assert said(answers) == [("0", "1", "2"), ("2", "1", "0")]
     assert answers.annotators is None
-    with pytest.raises(ValueError, match="no export of Salmon"):
+    with pytest.raises(ValueError, match="not an export of Salmon"):
         read_answers({"anchor": ["a"], "near": ["b"], "far": ["c"]}, preset="salmon")
 
 
@@ -110,7 +110,7 @@ def test_screens_with_one_button_are_passed_over(tmp_path, form):
     path = tmp_path / f"data.{form}"
     rows = screens({"stimulus": "Welcome", "choices": ["Continue"], "response": 0})
     path.write_text(json.dumps(rows) if form == "json" else as_csv(rows))
-    with pytest.warns(UserWarning, match="2 rows show fewer than two objects and were passed over"):
+    with pytest.warns(UserWarning, match="2 rows show fewer than two objects and were ignored"):
         answers = read_answers(path)
     assert said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
     assert answers.comparisons.objects.tolist() == list("abcd")
@@ -136,7 +136,7 @@ def test_a_question_about_something_else_is_found_beside_choices_that_never_chan
     row = {"rt": 900, "response": 1, "trial_type": "image-button-response", "choices": ["x", "y", "z"]}
     consent = row | {"stimulus": "Do you consent?", "choices": ["Yes", "No"]}
     path.write_text(json.dumps(with_defaults([consent, *(row | {"stimulus": anchor} for anchor in "abc")])))
-    with pytest.warns(UserWarning, match=r"1 row is about objects that no other row mentions .* and was passed over"):
+    with pytest.warns(UserWarning, match=r"1 row is about objects that no other row mentions .* and was ignored"):
         assert len(read_answers(path)) == 3
 
 

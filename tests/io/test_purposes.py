@@ -1,4 +1,4 @@
-"""Chosen questions are harder than others, and whoever reads answers to them is told so."""
+"""Chosen questions are harder than random ones, and whoever reads answers to them is told so."""
 
 from contextlib import nullcontext
 
@@ -11,16 +11,16 @@ TABLE = {"anchor": [*"aab"], "near": [*"bbc"], "far": [*"cca"]}
 
 
 def notes_of(purposes, told=False, **options):
-    with pytest.warns(UserWarning, match="harder than others") if told else nullcontext():
+    with pytest.warns(UserWarning, match="harder than random ones") if told else nullcontext():
         return read_answers({**TABLE, "purpose": purposes}, **options).report.notes
 
 
 def test_an_error_over_chosen_questions_is_said_to_be_too_large():
     (note,) = notes_of(["information", "test", "information"], told=True)
-    assert "2 of 3 questions were chosen for what their answers tell" in note
-    assert "that of the 1 random one, which `nearer ask` tells, is honest" in note
+    assert "2 of 3 questions were chosen to be informative" in note
+    assert "that of the 1 random one, which `nearer ask` reports, is unbiased" in note
     (note,) = notes_of(["information", "", "start"], told=True)
-    assert "with random ones among them, an honest one could be told" in note
+    assert "random questions among them would give an unbiased one" in note
 
 
 @pytest.mark.filterwarnings("error")

@@ -1,4 +1,4 @@
-"""Columns that may say what was answered are used, asked about or told of, and never passed over in silence."""
+"""Columns that may say what was answered are used, asked about or told of, and never ignored in silence."""
 
 import pytest
 
@@ -33,7 +33,9 @@ def test_answers_beside_near_and_far_turn_rows(name, yes, no):
 @pytest.mark.parametrize(("yes", "no"), [("L", "R"), (1, 0), ("yes", "no"), ("left", "right")])
 def test_codes_beside_near_and_far_are_asked_about(yes, no):
     table = NEAR_FAR | {"choice": coded(yes, no)}
-    with pytest.raises(ValueError, match=r"beside near and far; say --first-is [a-z1]+ .* or --first-is [a-z0]+ "):
+    with pytest.raises(
+        ValueError, match=r"in addition to near and far; use --first-is [a-z1]+ .* or --first-is [a-z0]+ "
+    ):
         read_answers(table)
     assert said(read_answers(table, first_is=yes)) == TURNED
     assert len(read_answers(table, columns={"answer": None})) == 4
@@ -41,7 +43,7 @@ def test_codes_beside_near_and_far_are_asked_about(yes, no):
 
 def test_an_answer_that_names_what_is_far_is_no_near_and_far():
     table = NEAR_FAR | {"response": CHOSEN}
-    with pytest.raises(ValueError, match=r"if they are only what was shown, say --columns left=near"):
+    with pytest.raises(ValueError, match=r"if they are only what was shown, use --columns left=near"):
         read_answers(table)
     columns = {"left": "near", "right": "far", "answer": "response"}
     assert said(read_answers(table, columns=columns)) == TURNED
@@ -51,9 +53,11 @@ def test_a_column_that_the_caller_names_as_the_answer_is_believed():
     table = NEAR_FAR | {"left": SHOWN["left"], "right": SHOWN["right"], "note": ["left", "right", "left", "right"]}
     with pytest.warns(UserWarning, match="'near', 'far' hold objects and were not used"):
         assert said(read_answers(table, columns={"answer": "note"})) == TURNED
-    with pytest.raises(ValueError, match="column 'note' holds left and right beside near and far"):
+    with pytest.raises(ValueError, match="column 'note' holds left and right in addition to near and far"):
         read_answers(NEAR_FAR | {"note": table["note"]}, columns={"answer": "note"})
-    with pytest.raises(ValueError, match="column 'note' holds 'b', 'c', 'd' beside near and far, which say themselves"):
+    with pytest.raises(
+        ValueError, match="column 'note' holds 'b', 'c', 'd' in addition to near and far, which already give"
+    ):
         read_answers(NEAR_FAR | {"note": list("bcdb")}, columns={"answer": "note"})
 
 
@@ -61,7 +65,7 @@ def test_a_column_that_the_caller_names_as_the_answer_is_believed():
     ("name", "yes", "no"), [("label", 1, 0), ("correct", True, False), ("agrees", "yes", "no"), ("is_near", "T", "F")]
 )
 def test_two_values_beside_near_and_far_are_told_of(name, yes, no):
-    with pytest.warns(UserWarning, match=f"'{name}' holds .* and was not used; .* say --columns answer={name}"):
+    with pytest.warns(UserWarning, match=f"'{name}' holds .* and was not used; .* use --columns answer={name}"):
         read_answers(NEAR_FAR | {name: coded(yes, no)})
 
 
@@ -86,7 +90,7 @@ def test_two_answers_that_differ_are_asked_about():
     assert said(read_answers(table, columns={"answer": "response"})) == TURNED
     same = SHOWN | {"answer": CHOSEN, "response": coded("left", "right")}
     assert said(read_answers(same)) == TURNED
-    with pytest.raises(ValueError, match=r"say --columns odd=odd .* or --columns odd=response"):
+    with pytest.raises(ValueError, match=r"use --columns odd=odd .* or --columns odd=response"):
         read_answers(ITEMS | {"odd": ITEMS["item1"], "response": ITEMS["item2"]})
 
 
@@ -117,7 +121,7 @@ def test_a_constant_anchor_is_told_of():
         ValueError, match=r"'target' holds the same text .* --columns anchor=target.*read as odd-one-out"
     ):
         read_answers(table)
-    with pytest.warns(UserWarning, match=r"'target' was not used; if it is the anchor, say --kind grid"):
+    with pytest.warns(UserWarning, match=r"'target' was not used; if it is the anchor, use --kind grid"):
         read_answers(table, kind="odd-one-out")
     assert read_answers(table, kind="grid", columns={"anchor": "target"}).kind == "grid"
 
@@ -165,7 +169,7 @@ def test_lines_before_the_header(tmp_path, top, note):
     header = "" if note is None else "anchor;near;far\n"
     (tmp_path / "answers.csv").write_text(f"{top}{header}a;b;c\nb;c;a\n")
     if note:
-        with pytest.warns(UserWarning, match=r"comments w.* passed over"):
+        with pytest.warns(UserWarning, match=r"comments w.* ignored"):
             answers = read_answers(tmp_path / "answers.csv")
     else:
         answers = read_answers(tmp_path / "answers.csv")

@@ -54,7 +54,7 @@ def test_numbers_with_decimal_commas_are_numbers_to_rules_as_they_are_to_times()
     answers = read_answers(excel, where="rt > 0.5")
     assert answers.lines.tolist() == [3, 4, 5]
     assert answers.seconds.tolist() == [2.0, 0.7, 0.9]
-    with pytest.raises(ValueError, match="'0,5' is no number, which has a point before decimals"):
+    with pytest.raises(ValueError, match="'0,5' is not a number, which has a point before decimals"):
         read_answers(excel, where="rt > 0,5")
 
 
@@ -110,7 +110,7 @@ def test_files_of_which_all_rows_are_left_out_need_not_go_with_the_others(tmp_pa
     for who in ("p1", "p2"):
         (tmp_path / f"{who}.csv").write_text("anchor,near,far\na,b,c\nb,c,a\n")
     (tmp_path / "p3.csv").write_text(broken)
-    with pytest.raises(ValueError, match="1 file does not go with the others"):
+    with pytest.raises(ValueError, match="1 file does not match the others"):
         read_answers(tmp_path)
     with pytest.warns(UserWarning, match="1 file without a row that the filters keep: 'p3.csv'"):
         answers = read_answers(tmp_path, exclude={"person": "p3"})
@@ -140,9 +140,9 @@ def test_values_of_rows_that_are_left_out_change_nothing():
         ({"keep": {"condition": "C"}}, "no row is left: 6 rows left out where condition is not 'C'"),
         ({"keep": {"condition": "C"}}, "no row has 'C' in column 'condition'; there are 'A', 'B'"),
         ({"keep": {"condition": []}}, "no value of 'condition'"),
-        ({"where": "rt"}, "'rt' is no rule; write a column"),
-        ({"where": "rt > fast"}, "'fast' is no number"),
-        ({"where": "rt > 0.2 and"}, "is no rule|no number"),
+        ({"where": "rt"}, "'rt' is not a rule; write a column"),
+        ({"where": "rt > fast"}, "'fast' is not a number"),
+        ({"where": "rt > 0.2 and"}, "is not a rule|not a number"),
     ],
 )
 @pytest.mark.filterwarnings("ignore")

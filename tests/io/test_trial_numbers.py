@@ -51,7 +51,9 @@ def test_numbers_that_begin_again_with_every_person_are_no_trials(tmp_path, writ
         source = tmp_path / "a.json"
     elif write == "frame":
         source = pytest.importorskip("pandas").DataFrame(source)
-    with pytest.warns(UserWarning, match="'trial' does not number trials: 10 of its 10 numbers stand for several tri"):
+    with pytest.warns(
+        UserWarning, match="'trial' does not number trials: 10 of its 10 numbers are shared by several tri"
+    ):
         answers = read_answers(source)
     without = quietly(source, columns={"trial": None})
     assert answers.comparisons.trials is None

@@ -89,7 +89,7 @@ def refuse_rivals(question: Question, asked: TableComparisons, others: Sequence[
             mine, first = question.name(role), sources.place(int(differ[0]))
             raise ValueError(
                 f"{question.source}: columns {mine!r} and {name!r} can each be the answer, and differ in "
-                f"{len(differ)} of {len(sources)} rows, first in {first}; say {as_column(role, mine)} or "
+                f"{len(differ)} of {len(sources)} rows, first in {first}; use {as_column(role, mine)} or "
                 f"{as_column(role, name)}"
             )
 
@@ -128,7 +128,7 @@ def answer_columns_hint(names: Sequence[str]) -> str:
     if alike is None:
         return ""
     listed = " and ".join(map(repr, alike[:4]))
-    return f". Columns {listed} can each be the answer; say which with --columns answer=NAME"
+    return f". Columns {listed} can each be the answer; choose one with --columns answer=NAME"
 
 
 def resolve(
@@ -188,7 +188,7 @@ def describe_first_answer(answers: Answers) -> str:
         odd = answers.kind == "odd-one-out"
         return f"{names(far if odd else near)} is the {'odd one' if odd else 'most central'} of {names(rows)}"
     if answers.kind == "quadruplet":
-        return f"{names([anchor, near])} are more alike than {names([other, far])}"
+        return f"{names([anchor, near])} are more similar than {names([other, far])}"
     if answers.kind in ("ranking", "ranked-grid"):
         return f"{names(anchor)} is nearest to {names(near)} of {names(rows[:, [1, 3]])}"
     return f"{names(anchor)} is nearer to {names(rows[:, 1])} than to {names(rows[:, 3])}"

@@ -157,8 +157,8 @@ class TrialNumbers(NamedTuple):
     Examples
     --------
     >>> print(TrialNumbers("trial", 600, 60, 60, 600, ()))
-    column 'trial' does not number trials: 60 of its 60 numbers stand for several trials; each row is read as a trial of
-    its own
+    column 'trial' does not number trials: 60 of its 60 numbers are shared by several trials; each row is read as a
+    trial of its own
     """
 
     column: str
@@ -174,10 +174,10 @@ class TrialNumbers(NamedTuple):
     @property
     def title(self) -> str:
         """What is wrong with the column."""
-        stand = "stands" if self.n_mixed == 1 else "stand"
+        are = "is" if self.n_mixed == 1 else "are"
         return (
             f"column {self.column!r} does not number trials: {intcomma(self.n_mixed)} of its "
-            f"{pluralize(self.n_numbers, 'number')} {stand} for several trials"
+            f"{pluralize(self.n_numbers, 'number')} {are} shared by several trials"
         )
 
     @property

@@ -154,7 +154,7 @@ def _describe_ambiguity(
     n_options = len(options)
     numbers = [number for value in values if (number := integer(value)) is not None]
     counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
-    what = "that may count from 0 or from 1" if counted else "whose meaning cannot be told"
+    what = "that may count from 0 or from 1" if counted else "whose meaning is ambiguous"
     said = f"{source}: the answers are {_join_values(values)}, {what}"
     readings = []
     for first in candidates(coded, n_options):
@@ -176,7 +176,7 @@ def _describe_ambiguity(
         return f"{said}. Write the name or the position of the {wanted} item"
     names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
     names += ", or the objects" if n_options == 2 and not titles else ""
-    return f"{said}. Say {one_of('first_is', [first for first, _ in readings])}, or write {names}"
+    return f"{said}. Use {one_of('first_is', [first for first, _ in readings])}, or write {names}"
 
 
 def _join_values(values: list[str]) -> str:
@@ -332,7 +332,7 @@ class Coding:
         after = None if number is None else str(number + 1)
         if len(others) > 1 and after not in others:
             listed = ", ".join(map(repr, others[:6]))
-            raise ValueError(f"first_is={self.first!r}: which of {listed} means the second option cannot be told")
+            raise ValueError(f"first_is={self.first!r}: which of {listed} means the second option is ambiguous")
         if first not in present and after not in others and len(others) != 1:
             raise ValueError(f"first_is={self.first!r}: no answer is {first!r}")
         second = after if after in others else (others[0] if others else None)

@@ -432,6 +432,6 @@ def _advice(table: Table, hints: TableHints, each: Unmatched) -> str:
             found = find_columns(table.names, hints.kind, columns, table.source, hints.suggested, (each.name,))
             if shares_labels(found, table.load(found.names).columns, each.role, MIN_COMMON_LABELS):
                 fitting.append(as_column(each.role, name))
-    same = f"If they name the same objects, say {' or '.join(fitting[:2])}" if fitting else _ONE_LABEL_EACH
+    same = f"If they name the same objects, use {' or '.join(fitting[:2])}" if fitting else _ONE_LABEL_EACH
     asked = f". {ASKED_ADVICE}" if hints.suggested.get(each.role) == each.name else ""
-    return f"{same}. If they are different objects by design, say --separate-labels (separate_labels=True){asked}"
+    return f"{same}. If they are different objects by design, use --separate-labels (separate_labels=True){asked}"

@@ -82,7 +82,7 @@ def find_columns(
         found += finder.ambiguous_matches(found)
     kinds = [each.layout.kind for each in found]
     if len(set(kinds)) != 1:
-        what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
+        what = "which make no known kind of question" if kind is None else f"which make no question of kind {kind!r}"
         start = f"{source} has the columns {listing(names)}, {what}"
         raise AmbiguousColumns(_explain(names, kind, kinds, source, finder), kinds, start=start)
     return found[0]
@@ -246,14 +246,14 @@ def _columns_of_role(role: str, column: Any, names: Sequence[str]) -> tuple[str,
 def _explain(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
     found = f"{source} has the columns {listing(names)}"
     if kinds:
-        return f"{found}, which can be read in several ways; say {one_of('kind', dict.fromkeys(kinds))}"
-    what = "those of no kind of question" if kind is None else f"not those of the kind {kind!r}"
+        return f"{found}, which can be read in several ways; use {one_of('kind', dict.fromkeys(kinds))}"
+    what = "which make no known kind of question" if kind is None else f"which make no question of kind {kind!r}"
     understood, missing = _best_partial_match(kind, finder)
     if understood:
         lacking = ", or ".join(" + ".join(roles) for roles in missing)
         advice = " or ".join(map(with_columns, missing[:2]))
-        said = f"{found}, {what}. Found: {format_roles(understood)}; missing: {lacking}. If it is there, say {advice}"
-        return said if len(missing[0]) == 1 else f"{said}. {_NO_HEADER}"
+        found = f"{found}, {what}. Found: {format_roles(understood)}; missing: {lacking}"
+        return f"{found}. If it is there, name it with {advice}{'' if len(missing[0]) == 1 else f'. {_NO_HEADER}'}"
     questions, of_qualtrics = unknown_questions(names), set(names) >= _QUALTRICS_COLUMNS
     if questions or of_qualtrics:
         program = "This is an export of Qualtrics" if of_qualtrics else "This looks like a table"
@@ -261,10 +261,7 @@ def _explain(names: Sequence[str], kind: str | None, kinds: Sequence[str], sourc
         return f"{found}, {what}. {program} with a column for each question{such}{_QUALTRICS_ADVICE}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
-    return (
-        f"{found}, {what}. Needed are {', or '.join(wanted)}; say which they are with {with_column(example)}. "
-        f"{_NO_HEADER}"
-    )
+    return f"{found}, {what}. Expected {', or '.join(wanted)}; name them with {with_column(example)}. {_NO_HEADER}"
 
 
 def _best_partial_match(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:

@@ -36,9 +36,7 @@ def sentence(finding: Finding) -> str:
     """Return a finding as a sentence that begins with where it was found."""
     n_more = len(finding.numbers.get("files", ())) - 1
     more = f" and {pluralize(n_more, 'other file')}" if n_more > 0 else ""
-    said = statement(finding)
-    joint = "" if said.startswith(" ") and not more else ":" if said.startswith(" ") else ": "
-    return f"{finding.source}{more}{joint}{said}"
+    return f"{finding.source}{more}: {statement(finding)}"
 
 
 def statement(finding: Finding) -> str:
@@ -143,9 +141,7 @@ def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, who
     return f"{', '.join(lines)}{more}"
 
 
-ASKED_ADVICE = (
-    f"If the column holds the question as people read it, say {one_of('kind', ['odd-one-out', 'most-central'])}"
-)
+ASKED_ADVICE = f"If the column holds the prompt, use {one_of('kind', ['odd-one-out', 'most-central'])}"
 
 
 def _names(files: Sequence[str]) -> str:
@@ -159,7 +155,7 @@ def _was(number: int) -> str:
 def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
     """Return the names of a few files; of many, those that could be answers and how many others there are."""
     n = len(names)
-    what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} passed over"
+    what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} ignored"
     if n <= _MAX_LISTED:
         return f"{what}: {_names(names)}"
     suffixes = {name: PurePath(name).suffix.lower() for name in names}
@@ -171,13 +167,13 @@ def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
 
 
 def _unread_files(reasons: Sequence[str]) -> str:
-    return f"{pluralize(len(reasons), 'file was', 'files were')} passed over: {'; '.join(reasons)}"
+    return f"{pluralize(len(reasons), 'file was', 'files were')} ignored: {'; '.join(reasons)}"
 
 
 def _no_person_column(people: Sequence[str], n_files: int) -> str:
     each = "each file is a person" if len(people) == n_files else "1 file is a person"
     each = each if len(people) in (1, n_files) else f"{len(people)} files are people"
-    return f"no column says who answered, so that {each} by name: {_names(people)}"
+    return f"no column identifies who answered, so that {each} by name: {_names(people)}"
 
 
 def _lacking(columns: Sequence[str], lacking: Sequence[str]) -> str:
@@ -200,7 +196,7 @@ def _absent_value(column: str, value: str, values: Sequence[str]) -> str:
 
 
 def _not_numbers(column: str, n_values: int) -> str:
-    what = pluralize(n_values, "value that is no number", "values that are no numbers")
+    what = pluralize(n_values, "value that is not a number", "values that are not numbers")
     return f"column {column!r} holds {what}; rows with them are left out"
 
 
@@ -209,8 +205,8 @@ def describe_prompt(reason: str, text: str = "") -> str:
     return {
         "same-list": "holds the same list in every row",
         "same-text": f"holds the same text in every row ({shortened(text, 40)})",
-        "html-beside-names": "holds HTML beside plain names",
-        "html-beside-media": "holds HTML beside pictures or sounds",
+        "html-beside-names": "holds HTML, where other columns hold plain names",
+        "html-beside-media": "holds HTML, where other columns hold pictures or sounds",
     }[reason]
 
 
@@ -229,7 +225,7 @@ def _rows(n_rows: int, why: str, passed: bool = True, concerned: Sequence[str] =
     more = f" and {len(concerned) - _MAX_STRAY} more" if len(concerned) > _MAX_STRAY else ""
     about = f" ({', '.join(map(shortened, concerned[:_MAX_STRAY]))}{more})" if concerned else ""
     rows = f"1 row {_ROWS[why][0]}" if n_rows == 1 else f"{intcomma(n_rows)} rows {_ROWS[why][1]}"
-    return f"{rows}{about} and {_was(n_rows)} passed over" if passed else f"{rows}{about}"
+    return f"{rows}{about} and {_was(n_rows)} ignored" if passed else f"{rows}{about}"
 
 
 def _unused_objects(columns: Sequence[str]) -> str:
@@ -239,11 +235,11 @@ def _unused_objects(columns: Sequence[str]) -> str:
 
 
 def _chosen_questions(n_chosen: int, n_random: int, n_questions: int) -> str:
-    honest = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` tells, is honest"
+    unbiased = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` reports, is unbiased"
     return (
-        f"{intcomma(n_chosen)} of {pluralize(n_questions, 'question')} were chosen for what their answers tell "
-        "(column 'purpose'), and are harder than others: an error over all answers is too large; "
-        + (honest if n_random else "with random ones among them, an honest one could be told")
+        f"{intcomma(n_chosen)} of {pluralize(n_questions, 'question')} were chosen to be informative (column "
+        "'purpose'), and are harder than random ones: an error over all answers is biased upward; "
+        + (unbiased if n_random else "random questions among them would give an unbiased one")
     )
 
 
@@ -274,12 +270,12 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "no-person-column": _no_person_column,
     "lacking-columns": _lacking,
     "encoding": lambda: (
-        " is not in UTF-8 and was read as Windows-1252 (Western European); if letters with accents look wrong, save "
-        "the file as CSV UTF-8"
+        "not in UTF-8, and read as Windows-1252 (Western European); if letters with accents look wrong, save the file "
+        "as CSV UTF-8"
     ),
-    "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} passed over",
+    "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} ignored",
     "doubled-names": lambda: "the names of the objects are not distinct, so that objects keep their numbers",
-    "indices": lambda columns: f" has no {' and '.join(columns)}, so that objects keep their indices",
+    "indices": lambda columns: f"no {' and '.join(columns)}, so that objects keep their indices",
     "wide": _wide,
     "chosen-questions": _chosen_questions,
     "short-paths": lambda path, name: (
@@ -296,45 +292,45 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "unmatched-anchor": lambda column: (
         f"column {column!r} was read as the anchor, and none of its values is ever an option. {ASKED_ADVICE}"
     ),
-    "answer-not-used": lambda column: f"column {column!r} was not used; near and far say what was answered",
+    "answer-not-used": lambda column: f"column {column!r} was not used; near and far already give the answer",
     "no-numbers": lambda what: f"the column of the {what} holds no numbers and was not used",
     "missing-numbers": lambda what, n_rows, first: (
-        f"{'1 row has' if n_rows == 1 else f'{intcomma(n_rows)} rows have'} a {what} that is no number, such as "
+        f"{'1 row has' if n_rows == 1 else f'{intcomma(n_rows)} rows have'} a {what} that is not a number, such as "
         f"{shortened(first)}; it counts as missing"
     ),
-    "rescaled": lambda what, middle: f"{what}s were divided by {middle:.3g}, the one in the middle",
+    "rescaled": lambda what, middle: f"{what}s were divided by {middle:.3g}, their median",
     "json-lines": lambda column: (
-        f"no column says who answered; if each line is a person's, say {as_column('annotator', column)}"
+        f"no column identifies who answered; if each line is a person's, use {as_column('annotator', column)}"
     ),
     "likely-annotator": lambda column: (
-        f"no column says who answered; if column {column!r} does, say {as_column('annotator', column)}"
+        f"no column identifies who answered; if column {column!r} does, use {as_column('annotator', column)}"
     ),
     "unused-objects": _unused_objects,
     "unused-anchor": lambda column: (
-        f"column {column!r} was not used; if it is the anchor, say {one_of('kind', ['grid'])} and "
+        f"column {column!r} was not used; if it is the anchor, use {one_of('kind', ['grid'])} and "
         f"{as_column('anchor', column)}"
     ),
     "unused-answer": lambda column, values: (
-        f"column {column!r} holds {' and '.join(values)} and was not used; if it says whether near and far are right "
-        f"as they stand, say {as_column('answer', column)}"
+        f"column {column!r} holds {' and '.join(values)} and was not used; if it marks whether near and far are "
+        f"correct as written, use {as_column('answer', column)}"
     ),
     "absent-value": _absent_value,
     "not-numbers": _not_numbers,
     # of trials and catch questions
     "scattered-trials": lambda: (
-        "rows of the same trial are not next to each other; each trial counts as one act of judgment. If trials are "
+        "rows of the same trial are not next to each other; each trial counts as one judgment. If trials are "
         "only numbered within a person or a block, name that column as annotator or leave the trials out: "
         f"{without_column('trial')}"
     ),
     "grouped-rows": lambda n_rows, n_trials: (
         f"the rows of a trial count as one answer: {intcomma(n_rows)} rows are {pluralize(n_trials, 'trial')}. If each "
-        f"row is an answer of its own, say {without_column('trial')}"
+        f"row is an answer of its own, use {without_column('trial')}"
     ),
     "no-catch": lambda column: f"no row is a catch question by column {column!r}",
     "catch-majority": lambda column: (
-        f"column {column!r} names no right answers, so that what most people said is right"
+        f"column {column!r} names no right answers, so that the answer of the majority counts as right"
     ),
-    "catch-unjudged": lambda n_answers: f"{pluralize(n_answers, 'answer')} to catch questions could not be judged",
+    "catch-unjudged": lambda n_answers: f"{pluralize(n_answers, 'answer')} to catch questions could not be scored",
     # of rows
     "rows": _rows,
     "cells": lambda n_cells, width: f"has {n_cells} cell{'' if n_cells == 1 else 's'} where the header has {width}",
@@ -345,15 +341,15 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "no-index": lambda column, value, most: f"the {column} {shortened(value)} is no index of an object, 0 to {most:,}",
     "missing": lambda what: f"there is no {what}",
     "missing-label": lambda what: (
-        f"there is no {what}; fill it in, or say {without_column(what)} to do without the column"
+        f"there is no {what}; fill it in, or use {without_column(what)} to do without the column"
     ),
-    "no-number": lambda what, value: f"the {what} {shortened(value)} is no number",
+    "no-number": lambda what, value: f"the {what} {shortened(value)} is not a number",
     "negative": lambda what: f"the {what} is negative",
     "disproportionate": lambda what, value, middle: (
-        f"the {what} {shortened(value)} is out of all proportion: {what}s of this file are about {middle:.3g}; "
+        f"the {what} {shortened(value)} is out of proportion: the median {what} of this file is {middle:.3g}; "
         "correct it"
     ),
-    "twice": lambda concerned: f"{shortened(concerned[0])} is there twice",
+    "twice": lambda concerned: f"{shortened(concerned[0])} appears twice",
     "itself": lambda: "an object is compared with itself",
     "same-pair": lambda: "both pairs are the same pair",
     "unknown-index": lambda value, n_objects: f"{shortened(value)} is none of 0..{n_objects - 1}",

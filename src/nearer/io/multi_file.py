@@ -101,7 +101,7 @@ def join_files(files: FileList, options: ReadOptions, rules: tuple[Rule, ...]) -
     for name, each in opened.items():
         renamed, misfit = _rename_columns(each.table, usual, options)
         if (each.names, each.kind) != (first.names, first.kind):
-            misfit = "numbers its objects otherwise, or asks otherwise, than the first file; join the arrays first"
+            misfit = "numbers its objects, or asks, in another way than the first file; join the arrays first"
         if misfit:
             unread[name] = f"{name} {misfit}"
         else:
@@ -148,12 +148,12 @@ def _opened(files: FileList, options: ReadOptions) -> tuple[dict[str, OpenedTabl
 
 
 def _mismatch_message(reasons: list[str], source: str) -> str:
-    """Return an error about files that do not go with the others."""
+    """Return an error about files that do not match the others."""
     them = "it" if len(reasons) == 1 else "them"
     more = f"; {len(reasons) - _MAX_REASONS} more do not either" if len(reasons) > _MAX_REASONS else ""
     return (
-        f"{source}: {pluralize(len(reasons), 'file does', 'files do')} not go with the others: "
-        f"{'; '.join(reasons[:_MAX_REASONS])}{more}. Put {them} elsewhere, or pass over {them} with --skip-bad "
+        f"{source}: {pluralize(len(reasons), 'file does', 'files do')} not match the others: "
+        f"{'; '.join(reasons[:_MAX_REASONS])}{more}. Put {them} elsewhere, or skip {them} with --skip-bad "
         "(skip_bad=True)"
     )
 
@@ -179,7 +179,7 @@ def _usual_layout(names: list[tuple[str, ...]], options: ReadOptions) -> tuple[t
 def _rename_columns(
     table: Table, usual: tuple[tuple[str, ...], LayoutMatch | None], options: ReadOptions
 ) -> tuple[dict[str, str], str]:
-    """Return the usual names of the columns of a file, and why it does not go with the others."""
+    """Return the usual names of the columns of a file, and why it does not match the others."""
     names, found = usual
     spelled = {normalize_name(name): name for name in reversed(names)}
     if sorted(map(normalize_name, table.names)) == sorted(map(normalize_name, names)) or found is None:
@@ -291,7 +291,7 @@ class FileList:
     paths: tuple[Path, ...]
     source: str  # what to call them: the name of the one file, or "40 files in data"
     title: str  # A heading for what is made of them
-    findings: tuple[Finding, ...] = ()  # what was passed over
+    findings: tuple[Finding, ...] = ()  # what was ignored
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[st
     endings = [end for end in said or (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
     if not endings:
         missing = [name for name in _SALMON.values() if name not in names]
-        raise ValueError(f"{source} is no export of Salmon: it has no column {' and no column '.join(missing)}")
+        raise ValueError(f"{source} is not an export of Salmon: it has no column {' and no column '.join(missing)}")
     sides = {side: side for side in ("left", "right")}
     found: dict[str, Any] = {"answer": None} | {
         role: f"{name}{endings[0]}" for role, name in {**_SALMON, **sides}.items() if f"{name}{endings[0]}" in names

@@ -342,16 +342,16 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
         first = ["1", "0"] if "0" in present else sorted(present)
         raise AmbiguousCoding(
-            f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} beside near "
-            f"and far; say {one_of('first_is', first)} for the one that means that a row is right as it stands, or do "
-            f"without the column: {without_column('answer')}"
+            f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} in addition "
+            f"to near and far; use {one_of('first_is', first)} for the value that means that a row is correct as "
+            f"written, or do without the column: {without_column('answer')}"
         )
     elif present and ("answer" in question.said or _answer_contradicts(question)):
         shown = [as_column(role, question.name(of)) for role, of in zip(SIDES, ("near", "far"), strict=True)]
-        swapped = f"; if they are only what was shown, say {shown[0]} and {shown[1]}" if "near" in roles else ""
+        swapped = f"; if they are only what was shown, use {shown[0]} and {shown[1]}" if "near" in roles else ""
         raise ValueError(
             f"{question.source}: column {question.name('answer')!r} holds {', '.join(map(repr, sorted(present)[:4]))} "
-            f"beside near and far, which say themselves what was answered{swapped}; or do without the column: "
+            f"in addition to near and far, which already give the answer{swapped}; or do without the column: "
             f"{without_column('answer')}"
         )
     else:

@@ -92,7 +92,7 @@ def read_answers(
     source : path, sequence of paths, data frame or dict of columns
         CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
         npy; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
-        many files, which are read as one table; where no column says who answered, the name of each file does.
+        many files, which are read as one table; where no column identifies who answered, the name of each file does.
     kind : str, optional
         How people were asked; found from the columns if left out.
 
@@ -123,7 +123,7 @@ def read_answers(
         Whether confidences, divided by the largest, multiply the weights.
     first_is : optional
         The answer that means the first option (or, beside near and far, that a row is right as it stands), where
-        answers are numbers, truth values or keys whose meaning cannot be told: 0 or 1, True or False, "f". Numbers of
+        answers are numbers, truth values or keys whose meaning is ambiguous: 0 or 1, True or False, "f". Numbers of
         more than two options count on from it.
     keep, exclude : dict, optional
         Rows to read, and rows to leave out, by what a column holds: ``{"condition": "A"}``,
@@ -238,7 +238,7 @@ def _read_all(table: Table, names: list[Any] | None, own_kind: str | None, optio
         return _read(table, names, options)
     answers = read_native(table, names, own_kind, options.skip_bad, options.weight_by_confidence)
     if options.kind not in (None, answers.kind):
-        raise ValueError(f"{table.source} says that its answers are of kind {answers.kind!r}, not {options.kind!r}")
+        raise ValueError(f"{table.source} declares its answers to be of kind {answers.kind!r}, not {options.kind!r}")
     return answers
 
 
@@ -488,7 +488,7 @@ def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:
 def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:
     """Return an error that also says which columns were taken for prompts, and which may be the answer."""
     said = "".join(
-        f"{table.source}: column {name!r} {describe_prompt(*why)}, as a prompt does; if it names objects, say "
+        f"{table.source}: column {name!r} {describe_prompt(*why)}, as a prompt does; if it names objects, use "
         f"{advice}. "
         for name, (advice, why) in prompts.items()
     )

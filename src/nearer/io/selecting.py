@@ -4,7 +4,7 @@ A rule is a column, a sign and one or several values: ``condition == A``, ``pers
 kept where all rules hold; the others are never looked at, whatever is wrong with them. Values are compared as they are
 written in the table, as numbers where both are numbers. What each rule leaves out is counted and reported.
 
-Rows that are no answers and are passed over, with a note.
+Rows that are no answers and are ignored, with a note.
 
 Programs that run experiments log every screen: instructions show nothing, or a single button; a question of consent
 shows the objects "Yes" and "No", which no comparison mentions. With an edge between objects of the same row, objects
@@ -88,14 +88,14 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
         found = _RULE.fullmatch(part)
         if found is None or not found["value"]:
             raise ValueError(
-                f"{part[:60]!r} is no rule; write a column, one of = != < <= > >=, and a value, such as 'rt > 0.2', "
+                f"{part[:60]!r} is not a rule; write a column, one of = != < <= > >=, and a value, such as 'rt > 0.2', "
                 "and join several with 'and'"
             )
         sign = "==" if found["sign"] == "=" else found["sign"]
         value = found["value"].strip("\"'")
         if sign in _ORDERINGS and _number(value) is None:
             point = ", which has a point before decimals" if _number(value.replace(",", ".")) is not None else ""
-            raise ValueError(f"{part[:60]!r}: {value[:40]!r} is no number{point}; such as 'rt {sign} 0.2'")
+            raise ValueError(f"{part[:60]!r}: {value[:40]!r} is not a number{point}; such as 'rt {sign} 0.2'")
         rules.append(Rule(found["name"].strip("\"'"), sign, (value,)))
     return tuple(rules)
 

@@ -332,7 +332,7 @@ def _decimal_marks(texts: list[str]) -> tuple[str, str]:
 
 
 def _parse_number(value: Any, thousands: str, decimal: str) -> float:
-    """Return a number, NaN where there is none, and infinity for what is no number."""
+    """Return a number, NaN where there is none, and infinity for what is not a number."""
     if isinstance(value, int):
         return float(value) if abs(value) < 2**63 else math.inf
     text = str(value).strip()
@@ -350,7 +350,7 @@ def _parse_number(value: Any, thousands: str, decimal: str) -> float:
 
 
 def plain_numbers(column: Column) -> NDArray[np.float64]:
-    """Return the numbers of a column, (n,): NaN where there is none, infinity for what is no number."""
+    """Return the numbers of a column, (n,): NaN where there is none, infinity for what is not a number."""
     commas = _decimal_marks([value for value in column.values if isinstance(value, str)])
     return np.asarray(column.map_values(lambda value: _parse_number(value, *commas), math.nan, np.float64))
 

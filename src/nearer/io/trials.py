@@ -63,8 +63,7 @@ def read_extras(
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
         raise ValueError(
-            f"{question.source} has no column of confidences to weigh by; say which it is with "
-            f"{with_column('confidence')}"
+            f"{question.source} has no column of confidences to weight by; name it with {with_column('confidence')}"
         )
     for role in ("annotator", "trial"):
         if role in question.found.roles:

@@ -328,7 +328,7 @@ def read_native(
 ) -> Answers:
     """Return the answers as they were written."""
     if weight_by_confidence:
-        raise ValueError(f"{table.source} has its weights from when it was written; weigh by confidence before that")
+        raise ValueError(f"{table.source} already holds its final weights; weight by confidence before writing it")
     layout = _TRIPLET_LAYOUT if set(TRIPLET) <= set(table.names) else _QUADRUPLET_LAYOUT
     roles: Roles = {role: (role,) for role in layout.roles}
     roles |= {role: (role,) for role in ("answer", *LABELS, *NUMBERS) if role in table.names}
