@@ -19,7 +19,7 @@ from nearer.comparing.group_models import Responses
 from nearer.comparing.group_tests import Blocks, efficient_scores, permutation_test
 from nearer.comparing.groups import common_map
 from nearer.data.comparisons import Comparisons
-from nearer.evaluation.intervals import wilson
+from nearer.evaluation.intervals import wilson_interval
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def rejections(study: TwoGroups, n_studies: int, seed: int = 0, level: float = 0
     return {
         "n_studies": n_studies,
         "rejects": share,
-        "interval": wilson(share, n_studies, 1.96),
+        "interval": wilson_interval(share, n_studies, 1.96),
         "moved_found": float(np.mean([hits for _, hits, _ in found])),
         "wrongly_called_moved": float(np.mean([wrong > 0 for _, _, wrong in found])),
         "p_values": p_values,

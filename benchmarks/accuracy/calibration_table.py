@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.schema_checks import list_of, number, refuse
-from nearer.evaluation.calibration import ReliabilityCurve, reliability_curve
+from nearer.evaluation.metrics import ReliabilityCurve, reliability_curve
 
 N_BINS = 15
 Counts = list[list[float]]

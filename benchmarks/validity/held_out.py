@@ -16,7 +16,7 @@ from nearer.data.groups import Grouping
 from nearer.datasets.synthetic import distinct_rows
 from nearer.embedding import TSTE, PosteriorEmbedding
 from nearer.evaluation import comparison_error, held_out_error
-from nearer.evaluation.held_out import Judgeable
+from nearer.evaluation.held_out import Evaluable
 from nearer.optimize.problems.margins import pair_distances
 
 TITLE = "The held-out error"
@@ -48,7 +48,7 @@ class World(NamedTuple):
     posterior: bool = False
 
     @property
-    def estimator(self) -> Judgeable:
+    def estimator(self) -> Evaluable:
         """What maps are learned by."""
         if self.posterior:
             return PosteriorEmbedding(2, n_objects=self.n_objects, random_state=0)._for_cross_validation()

@@ -157,7 +157,7 @@ sys.exit(main())
     done = subprocess.run(fitting, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; no map was written\n")
     assert not (tmp_path / "map").exists()
-    judging = [*program, "nearer.evaluation.held_out", "judge_all"]
+    judging = [*program, "nearer.evaluation.held_out", "evaluate_all"]
     done = subprocess.run(judging, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 130
     assert done.stderr == "nearer: map ...\nnearer: held-out error ...\n"

@@ -105,7 +105,7 @@ def test_weights_at_chance_or_worse_are_zero_and_their_sum_is_kept():
     assert weights.mean() == pytest.approx(1)
     doubled = replace(comparisons, weights=np.array([2.0, 2.0, 5.0]))
     assert reliability_weights(known([0.1, 0.2, 0.3], 50), doubled).sum() == pytest.approx(9)
-    with pytest.raises(ValueError, match="no weights are left"):
+    with pytest.raises(ValueError, match="all weights are 0"):
         reliability_weights(known([0.6, 0.7, 0.9], 10**6), comparisons)
 
 

@@ -10,7 +10,7 @@ from helpers.report_sample import color_results, empty_results
 from nearer.checking import message_of
 from nearer.checking.sample_size import curve_finding, curve_trend
 from nearer.evaluation import LearningCurve
-from nearer.evaluation.ceiling import Best
+from nearer.evaluation.ceiling import NoiseCeiling
 from nearer.report.page import assemble
 from nearer.study import StudyResults
 
@@ -115,8 +115,8 @@ def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
         dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True))
         for row in zip(*_columns(curve), strict=True)
     ]
-    best = Best(0.074, 0.074, 0.074)
-    finding = curve_finding(curve_trend(curve, few=False, best=best, level=0.95, unit="answers"))
+    ceiling = NoiseCeiling(0.074, 0.074, 0.074)
+    finding = curve_finding(curve_trend(curve, few=False, ceiling=ceiling, level=0.95, unit="answers"))
     assert finding.code == "learned"
     told = {"kind": "settled", "sentence": message_of(finding).text}
     assert message_of(finding).text in unescape(

@@ -117,7 +117,7 @@ def test_page_and_findings_answer_alike_whatever_the_level_of_intervals(monkeypa
     sentence = results.trend.sentence
     assert told.removesuffix(" Distances take more.") == sentence
     assert learning(results)["paragraphs"][0].startswith(sentence)
-    assert study.ceiling.best.within in sentence
+    assert study.ceiling.interval_text in sentence
 
 
 def _same_places(ax, drawn, curve):

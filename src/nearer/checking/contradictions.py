@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearer._common.findings import Finding, Severity
 from nearer.checking.context import CheckResult, Context, IntArray
-from nearer.evaluation.intervals import wilson
+from nearer.evaluation.intervals import wilson_interval
 
 _MAX_PATHS = 1_000_000
 _MAX_STARTS = 20
@@ -154,7 +154,7 @@ def _disagreement(votes: IntArray) -> float:
 
 def _severity_of_disagreement(disagreement: float, n_questions: int) -> Severity:
     """Return "warning" for answers that are guesses, "note" for answers that merely differ."""
-    low, high = wilson(disagreement, n_questions, _Z_99)
+    low, high = wilson_interval(disagreement, n_questions, _Z_99)
     is_guessing = n_questions >= MIN_QUESTIONS and low > _NEAR_CHANCE_DISAGREEMENT and high >= 0.5
     return "warning" if is_guessing else "note"
 
@@ -231,7 +231,7 @@ def check_transitivity(context: Context) -> CheckResult:
     share, severity = found.share_cyclic if n_triads >= MIN_QUESTIONS else None, "note"
     if share is not None:
         # An answer wrong with probability f makes a cycle with one of at most f (1 - f), a quarter for f = 1/2.
-        low, high = wilson(share, n_triads, _Z_99)
+        low, high = wilson_interval(share, n_triads, _Z_99)
         severity = "warning" if high >= _CHANCE_CYCLIC and low > _NEAR_CHANCE_CYCLIC else "note"
     numbers = {"n_in_cycles": int(inside.sum()), "n_questions": len(near), "share": share, "cycle": steps}
     return CheckResult((Finding("intransitive", severity, numbers=numbers),), counts)

@@ -16,8 +16,8 @@ from nearer.checking.contradictions import MIN_QUESTIONS
 from nearer.checking.data_entry import MIN_SECONDS
 from nearer.checking.random_responders import FALSE_ALARM_RATE, MIN_CATCH_ACCURACY
 from nearer.evaluation.annotators import AnnotatorReliability
-from nearer.evaluation.ceiling import OTHER_PREDICTORS, Best, about_ceiling
-from nearer.evaluation.reproducibility import DISTANCES_GOOD, more_answers, reproduced
+from nearer.evaluation.ceiling import OTHER_PREDICTORS, NoiseCeiling
+from nearer.evaluation.distances import DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.io.answers import TrialNumbers
 from nearer.io.messages import as_column, sentence, statement, without_column
 
@@ -668,9 +668,9 @@ def _curve(title: str) -> Callable[[Finding, _Numbers], Message]:
 
 
 def _ceiling(finding: Finding, numbers: _Numbers) -> Message:
-    best = Best.read(numbers)
-    assert best is not None, "a finding about a ceiling has one"
-    sentence = about_ceiling(best, numbers["level"])
+    ceiling = NoiseCeiling.read(numbers, numbers["level"])
+    assert ceiling is not None, "a finding about a ceiling has one"
+    sentence = ceiling.statement()
     title = sentence[0].upper() + sentence[1:]
     asked = f"estimated from {pluralize(numbers['n_questions'], 'question')} that several answered"
     if finding.code == "vague-ceiling":
@@ -684,16 +684,17 @@ def _ceiling(finding: Finding, numbers: _Numbers) -> Message:
 
 def _distances(finding: Finding, numbers: _Numbers) -> Message:
     reliability, maps = numbers["reliability"], f" {numbers['maps']}" if numbers["maps"] else ""
-    reached = f"{reproduced(reliability)} (reliability {reliability:.2f})"
+    reached = f"{describe_reliability(reliability)} (reliability {reliability:.2f})"
     if finding.code == "distances":
         text = "Maps of two halves of the answers agree in their distances."
     elif reliability >= DISTANCES_GOOD:
         ends = f"from {numbers['low']:.2f} to {numbers['high']:.2f}"
         text = f"From one split of the answers to another it goes {ends}: ask for more."
     elif finding.code == "distances-roughly":
-        text = f"Near and far can be distinguished, but not more; reliable distances take {more_answers(reliability)}."
+        needed = describe_answers_needed(reliability)
+        text = f"Near and far can be distinguished, but not more; reliable distances take {needed}."
     else:
-        more = more_answers(reliability)
+        more = describe_answers_needed(reliability)
         text = f"Maps of two halves of the answers hardly agree; reliable distances take {more}, or more careful ones."
     return Message(f"Distances on a {numbers['n_components']}-D map{maps} {reached}", text)
 

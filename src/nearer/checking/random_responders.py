@@ -62,10 +62,9 @@ from nearer.checking.context import CheckResult, Context, fast_estimator, subsam
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied
 from nearer.data.labels import Labels, factorize
-from nearer.evaluation.annotators import AnnotatorReliability, acts_of
-from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import read_judged
-from nearer.evaluation.intervals import wilson
+from nearer.evaluation.annotators import AnnotatorReliability, count_trials
+from nearer.evaluation.held_out import WholeKFold, read_weighted
+from nearer.evaluation.intervals import wilson_interval
 
 FALSE_ALARM_RATE = 0.05  # of studies in which anybody is flagged wrongly
 MIN_CATCH_ACCURACY = 0.9  # of attentive people
@@ -91,7 +90,7 @@ _KIND_SHARES = [(r, v) for r in (0.01, 0.03, 0.08, 0.2, 0.4, 0.7) for v in (0.00
 
 def check_random_responders(context: Context) -> CheckResult:
     """Find random responders, and people who answer in reverse."""
-    part = read_judged(subsample(context, _MAX_JUDGED_COMPARISONS))
+    part = read_weighted(subsample(context, _MAX_JUDGED_COMPARISONS))
     decided = ~is_tied(part)  # who cannot tell is not careless
     if part.annotators is None or not decided.any():
         return CheckResult()
@@ -164,8 +163,8 @@ class _People:
 
     def annotators(self, level: float) -> AnnotatorReliability:
         """Return the error of each person, with intervals."""
-        numbers, quantile = acts_of(self.part, self.person)[1], float(ndtri(0.5 + level / 2))
-        lows, highs = np.array([wilson(*each, quantile) for each in zip(self.errors, numbers, strict=True)]).T
+        numbers, quantile = count_trials(self.part, self.person)[1], float(ndtri(0.5 + level / 2))
+        lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(self.errors, numbers, strict=True)]).T
         return AnnotatorReliability(self.names, self.n_answers, self.errors, lows, highs)
 
     def finding(self, code: str, chosen: NDArray[np.bool_], power: dict[str, Any]) -> Finding:
@@ -202,7 +201,7 @@ def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement
     """Judge people by their agreement with the maps, if at least three gave enough answers."""
     wrong, weights = np.where(agreement == 0, 0.5, agreement < 0), part.sample_weight
     clear = weights * np.maximum(np.abs(agreement), 1e-9)  # somebody's questions may all be undecided
-    n_answers, worth = acts_of(part, person)[0], acts_of(replace(part, weights=clear), person)[1]
+    n_answers, worth = count_trials(part, person)[0], count_trials(replace(part, weights=clear), person)[1]
     judged = np.flatnonzero(n_answers >= _MIN_ANSWERS)
     errors, clear_errors = (np.bincount(person, w * wrong) / np.bincount(person, w) for w in (weights, clear))
     found, n_for_power = None, None

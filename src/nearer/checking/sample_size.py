@@ -27,9 +27,9 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import Grouping, group_indices
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.ceiling import Best
+from nearer.evaluation.ceiling import NoiseCeiling
 from nearer.evaluation.curves import Kind, LearningCurve, Trend, learning_curve, trend
-from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, SplitHalf, split_half, stepped_up
+from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, SplitHalf, spearman_brown, split_half
 
 TOO_FEW, PLENTY = 1.0, 4.0  # of n p ln n comparisons
 _TRIAL_EXPONENT = 0.6  # the k comparisons of one trial are dependent: they count as k^0.6, as for the posterior
@@ -120,8 +120,7 @@ def check_curve(context: Context) -> CheckResult:
     counts["held_out_half"] = float(half)
     unit = context.n_objects * context.n_components * math.log(context.n_objects)
     few = _effective_comparisons(context)[0] / unit < TOO_FEW
-    best = None if context.ceiling is None else context.ceiling.best
-    found = curve_trend(curve, few=few, best=best, level=context.level, unit="answers")
+    found = curve_trend(curve, few=few, ceiling=context.ceiling, level=context.level, unit="answers")
     return CheckResult((curve_finding(found),), counts)
 
 
@@ -132,11 +131,11 @@ def curve_of(n_components: int, comparisons: Comparisons, seed: int, level: floa
     return learning_curve(method, comparisons, n_sizes=n_sizes, level=level, random_state=curve_seed)
 
 
-def curve_trend(curve: LearningCurve, *, few: bool, best: Best | None, level: float, unit: str) -> Trend:
+def curve_trend(curve: LearningCurve, *, few: bool, ceiling: NoiseCeiling | None, level: float, unit: str) -> Trend:
     """Return where a learning curve leads, by the rule of `nearer.evaluation.curves`."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
     falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
-    return trend(sizes, errors, lows, highs, level, few=few, best=best, falls_by=falls_by, unit=unit)
+    return trend(sizes, errors, lows, highs, level, few=few, ceiling=ceiling, falls_by=falls_by, unit=unit)
 
 
 def curve_finding(found: Trend, *, unreliable: bool = False) -> Finding:
@@ -154,7 +153,7 @@ def check_ceiling(context: Context) -> CheckResult:
     counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
     numbers = counts | {"level": found.level, "n_questions": found.n_questions, "n_split": context.n_split}
-    return CheckResult((Finding("vague-ceiling" if found.best.vague else "ceiling", "note", numbers=numbers),), counts)
+    return CheckResult((Finding("vague-ceiling" if found.is_vague else "ceiling", "note", numbers=numbers),), counts)
 
 
 def check_distances(context: Context) -> CheckResult:
@@ -166,7 +165,7 @@ def check_distances(context: Context) -> CheckResult:
     except ValueError as error:
         return CheckResult((Finding("distances-unknown", "note", numbers={"reason": str(error)}),))
     whole = len(context.comparisons_with_metadata) / len(part)
-    reliability, low, high = (stepped_up(each, whole) for each in (found.reliability, found.low, found.high))
+    reliability, low, high = (spearman_brown(each, whole) for each in (found.reliability, found.low, found.high))
     found = replace(found, reliability=reliability, low=low, high=high)
     return CheckResult((distances_finding(found, context.n_components),), {"split_half": asdict(found)})
 

@@ -107,7 +107,7 @@ def _add_axes(commands: Commands) -> None:
 def _score(options: argparse.Namespace) -> int:
     from nearer.data.groups import group_indices
     from nearer.embedding.storage import load_model
-    from nearer.evaluation.held_out import judge, read_judged
+    from nearer.evaluation.held_out import evaluate, read_weighted
     from nearer.evaluation.intervals import error_interval
     from nearer.io.labels import match_labels
     from nearer.study.results import share_known
@@ -115,10 +115,10 @@ def _score(options: argparse.Namespace) -> int:
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
     comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
     _refuse_new(answers, comparisons, model, options)
-    judged = read_judged(comparisons.reindex(model.objects_))
+    judged = read_weighted(comparisons.reindex(model.objects_))
     units = group_indices(judged)
     error, of_map = (
-        error_interval(wrong, judged.sample_weight, units, options.level) for wrong in judge(model, judged)
+        error_interval(wrong, judged.sample_weight, units, options.level) for wrong in evaluate(model, judged)
     )
     known = share_known(judged, model.comparisons_)
     figures = {

@@ -150,8 +150,7 @@ def fit_map(responses: Responses, start: FittedMap, center: FloatArray | float, 
 
     first = _LAPSE_CENTER if isinstance(known, np.ndarray) else logit(np.clip(known, 1e-6, 1 - 1e-6))
     begin = np.append(start.points.ravel(), first)
-    options = {"maxiter": _MAX_ITERATIONS, "maxcor": 20}
-    found = minimize(objective, begin, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(objective, begin, jac=True, method="L-BFGS-B", options={"maxiter": _MAX_ITERATIONS, "maxcor": 20})
     return FittedMap(found.x[:-1].reshape(shape), known if isinstance(known, np.ndarray) else float(expit(found.x[-1])))
 
 
@@ -301,4 +300,5 @@ def cross_predict(
             reach = float(student.ppf(0.5 + level / 2, int(clusters.max()))) * error
             gains[:, g] = gain, gain - reach, gain + reach
     table = np.array([[tuple(cell) for cell in row] for row in cells])
-    return CrossPrediction(table[..., 0], table[..., 1], table[..., 2], *gains, n_folds, unit, level), best
+    errors = table[..., 0], table[..., 1], table[..., 2]
+    return CrossPrediction(*errors, gains[0], gains[1], gains[2], n_folds, unit, level), best

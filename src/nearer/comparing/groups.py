@@ -96,8 +96,8 @@ def compare_groups(
     rng = stream(random_state, "split")
     responses, common = Responses.of(comparisons), common_map(comparisons, n_components)
     has_people = comparisons.annotators is not None
-    unit = "people" if has_people else "trials"
-    units = factorize(comparisons.annotators)[1] if has_people else group_indices(comparisons)  # which are independent
+    unit = "people" if has_people else "trials"  # which are independent
+    units = group_indices(comparisons) if comparisons.annotators is None else factorize(comparisons.annotators)[1]
     blocks = Blocks.of(units, kept.groups, len(kept.names))
     if has_people and len(blocks.groups) == blocks.n_groups:
         raise ValueError(

@@ -32,7 +32,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import group_indices, restrict_to_seen
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects
-from nearer.evaluation.held_out import judge, read_judged
+from nearer.evaluation.held_out import evaluate, read_weighted
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.uncertainty import squared_distances
 from nearer.geometry import procrustes_error, rotation
@@ -308,6 +308,6 @@ def _error_on(judge_of: _Map, other: _Map, level: float) -> CrossError | None:
     if not known.any():
         return None
     kept, _ = restrict_to_seen(comparisons[known])
-    judged = read_judged(kept.reindex(judge_of.model.objects_))
-    wrong = judge(judge_of.model, judged).predictions
+    judged = read_weighted(kept.reindex(judge_of.model.objects_))
+    wrong = evaluate(judge_of.model, judged).predictions
     return CrossError(*error_interval(wrong, judged.sample_weight, group_indices(judged), level), len(judged))

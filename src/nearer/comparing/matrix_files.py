@@ -27,7 +27,7 @@ from scipy.spatial.distance import cdist
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer._common.tables import unescape_formula
-from nearer.evaluation.distances import DISTANCES
+from nearer.evaluation.distances import DISTANCES_FILE
 from nearer.io.delimited import as_text, read_bytes
 from nearer.io.labels import same_objects
 from nearer.study.results import read_results
@@ -133,8 +133,8 @@ def _of_map(folder: Path) -> NamedMatrix:
     """Return the distances that a run left, or those on its map."""
     results = read_results(folder)
     label = folder.resolve().name
-    if (folder / DISTANCES).exists():
-        return replace(read_matrix(folder / DISTANCES), name=label)
+    if (folder / DISTANCES_FILE).exists():
+        return replace(read_matrix(folder / DISTANCES_FILE), name=label)
     return NamedMatrix(label, cdist(results.embedding, results.embedding), list(results.objects))
 
 

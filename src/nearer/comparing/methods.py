@@ -58,8 +58,7 @@ from nearer.comparing.results import (
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import Grouping, group_indices, resolve_grouping
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import judge, read_judged
+from nearer.evaluation.held_out import WholeKFold, evaluate, read_weighted
 from nearer.evaluation.intervals import clustered_variance, error_interval
 
 if TYPE_CHECKING:
@@ -279,7 +278,7 @@ def compare_methods(
     check_level(level)
     if len(methods) < 2:
         raise ValueError(f"it takes two methods to compare, got {', '.join(methods) or 'none'}")
-    judged = read_judged(comparisons_of(comparisons))
+    judged = read_weighted(comparisons_of(comparisons))
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     losses, n_done = _judge(judged, methods, folds, dimension)
     fold_of = np.full(len(judged), -1)
@@ -340,7 +339,7 @@ def _judge_one(
     except ValueError as error:
         raise ValueError(f"{name}: {error}; leave it out, or give it what it needs") from error
     own.seconds += time.perf_counter() - start
-    own.wrong[rows], own.map_wrong[rows] = judge(model, test)
+    own.wrong[rows], own.map_wrong[rows] = evaluate(model, test)
     held = model.predict_proba(test)
     answers = np.ones(len(test)) if test.answers is None else test.answers
     chances = np.where(answers > 0, held[:, 1], held[:, 0])

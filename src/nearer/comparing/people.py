@@ -31,8 +31,7 @@ from nearer.comparing.results import Comparison, comparisons_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.embedding import IndividualDifferences
-from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import read_judged
+from nearer.evaluation.held_out import WholeKFold, read_weighted
 from nearer.evaluation.intervals import clustered_variance
 
 if TYPE_CHECKING:
@@ -246,7 +245,7 @@ def compare_people(
     False
     """
     check_level(level)
-    judged = read_judged(comparisons_of(comparisons))
+    judged = read_weighted(comparisons_of(comparisons))
     # All fits have one start, so that they differ in weights and answers alone.
     is_seed = isinstance(random_state, int | np.integer)
     seed = random_state if is_seed else int(stream(random_state, "start").integers(2**31))

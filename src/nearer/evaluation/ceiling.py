@@ -1,4 +1,4 @@
-"""The smallest error that any predictor could have, from questions that were asked more than once.
+"""Noise ceiling: the smallest error that any predictor could have, from questions that were asked more than once.
 
 Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
 person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q over
@@ -8,16 +8,16 @@ with s of k answers one way round,
 
     f(s, k) = int q^s (1 - q)^(k - s) + q^(k - s) (1 - q)^s dG(q).
 
-G is anything: a share of toss-ups among sure questions, lapses, close calls of every degree. It is worked out on a
-grid of q, by maximum likelihood (Kiefer and Wolfowitz, 1956), a convex problem.
+G is any distribution. It is estimated on a grid of q, by maximum likelihood (Kiefer and Wolfowitz, 1956), a convex
+problem.
 
-**What k answers per question can tell.** f depends on G through the means of u, ..., u^floor(k/2) alone,
+**Identification with k answers per question.** f depends on G through the means of u, ..., u^floor(k/2) alone,
 u = q (1 - q). With two or three answers that is one number, the rate of disagreement D = 2 E[u], and E[q] may lie
-anywhere from (1 - sqrt(1 - 2 D)) / 2, where all questions are equally hard, to D, where some are toss-ups and all
-others sure: q is a convex function of u. Each two answers more add a moment, and the bounds close in (a Markov moment
-problem). Hence the estimate is a set: all E_G[q] of the distributions G that fit best. Its lower end is the error that
-no predictor is below, its upper end may be what the best predictor has. Where both are within 0.01 the ceiling is
-called known, and otherwise a bound.
+anywhere from (1 - sqrt(1 - 2 D)) / 2, where all questions are equally hard, to D, where some are decided at random and
+all others unanimous: q is a convex function of u. Each two answers more add a moment, and the bounds close in (a Markov
+moment problem). Hence the estimate is a set: all E_G[q] of the distributions G that fit best. Its lower end is the
+error that no predictor is below, its upper end may be what the best predictor has. Where both are within 0.01 the
+ceiling is a point, and otherwise a bound.
 
 **Interval.** The profile likelihood: all E_G[q] of distributions that a likelihood ratio test does not reject,
 
@@ -51,112 +51,44 @@ from scipy.special import chdtri, xlog1py, xlogy
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import format_level, intcomma, percent, pluralize
 from nearer._common.parameters import check_level
+from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_far_codes, question_indices, trial_indices
 from nearer.data.labels import factorize
-from nearer.evaluation.held_out import read_judged
+from nearer.evaluation.held_out import read_weighted
 
-NEAR_CHANCE = 0.45  # an error that may be above this may be a coin's
-SURELY_CHANCE = 0.4  # one that is known to be above this is as good as a coin's
-WIDE = 0.15  # an interval beyond this tells little
-FEWEST_QUESTIONS = 20
-_BOUND_WIDTH = 0.01  # values that fit equally well and lie farther apart are told as bounds
-_SAME_FIT = 1e-3  # in log-likelihood: distributions that are this near the best fit as well as it
+NEAR_CHANCE = 0.45  # an error whose interval reaches this may be that of guessing
+AT_CHANCE = 0.4  # an error whose interval begins above this is that of guessing
+WIDE_INTERVAL = 0.15  # a wider one is not informative
+MIN_QUESTIONS = 20
+_MAX_POINT_WIDTH = 0.01  # values that fit equally well and lie farther apart are stated as bounds
+_FIT_TOL = 1e-3  # in log-likelihood: distributions that are this near the best fit as well as it
 # Of q, evenly spaced in the angle whose squared sine it is, on which binomials are equally wide everywhere.
 _GRID = np.sin(np.linspace(0.0, np.pi / 4, 101)) ** 2
 _CLASSES = (4, 6)  # least answers of the classes after the first
-_GAP = 1e-6  # of a solution, in log-likelihood
-_MOST_STEPS = 100
-_STEEPEST = 1e4  # tilts per question: the mean of q is then where it can get
+_DUALITY_GAP = 1e-6  # of a solution, in log-likelihood
+_MAX_ITERATIONS = 100
+_MAX_TILT = 1e4  # per question: the mean of q is then at its bound
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-class Best(NamedTuple):
-    """A noise ceiling with its interval, and the largest value that fits as well.
-
-    Examples
-    --------
-    >>> Best(0.16, 0.13, 0.18).vague, Best(0.39, 0.18, 0.5).vague
-    (False, True)
-    >>> Best(0.16, 0.13, 0.26, 0.23).is_bound
-    True
-    """
-
-    error: float
-    low: float
-    high: float
-    at_most: float | None = None
-
-    @property
-    def is_bound(self) -> bool:
-        """Whether the error is only a lower bound: markedly larger values fit the answers as well."""
-        return self.at_most is not None and self.at_most - self.error > _BOUND_WIDTH
-
-    def shown(self, write: Callable[[float], str] = percent) -> str:
-        """Write the error, or where it is a bound the range of values that fit as well.
-
-        Examples
-        --------
-        >>> Best(0.16, 0.13, 0.18).shown(), Best(0.16, 0.13, 0.26, 0.23).shown()
-        ('16%', '16% to 23%')
-        """
-        return write(self.error) + (f" to {write(self.at_most)}" if self.at_most is not None and self.is_bound else "")
-
-    @property
-    def vague(self) -> bool:
-        """Whether the interval leaves open what is possible."""
-        return self.high - self.low > WIDE or (self.high >= NEAR_CHANCE and self.low < SURELY_CHANCE)
-
-    @property
-    def within(self) -> str:
-        """The interval in words."""
-        return f"{percent(self.low)} to {percent(self.high)}"
-
-    @classmethod
-    def read(cls, figures: Mapping[str, Any]) -> Best | None:
-        """Return the ceiling among the figures of findings or results; one without an interval is taken as exact."""
-        error = figures.get("ceiling")
-        if error is None:
-            return None
-        low, high = (figures.get(f"ceiling_{end}") for end in ("low", "high"))
-        ends = error if low is None else low, error if high is None else high
-        return cls(error, *ends, figures.get("ceiling_at_most"))
-
-    @classmethod
-    def known(cls, figures: Mapping[str, Any]) -> Best | None:
-        """Return the ceiling among figures, if there is one and it is not vague."""
-        found = cls.read(figures)
-        return None if found is None or found.vague else found
-
-
-#: What a ceiling does not say.
+#: What a ceiling leaves open.
 OTHER_PREDICTORS = "A predictor that knows who answers may do better."
 
 
-def about_ceiling(best: Best, level: float) -> str:
-    """Say what a noise ceiling says, in the words that are used everywhere.
-
-    Examples
-    --------
-    >>> about_ceiling(Best(0.2, 0.171, 0.229), 0.95)
-    'a map that all people share is estimated to err in 20% of answers at best (95% interval 17% to 23%)'
-    """
-    said = f"a map that all people share is estimated to err in {best.shown()} of answers at best"
-    narrower = "; more answers per question would narrow it" if best.is_bound else ""
-    return f"{said} ({format_level(level)} interval {best.within}{narrower})" if best.low < best.high else said
-
-
 @dataclass(frozen=True)
-class NoiseCeiling:
+class NoiseCeiling(Result):
     """The smallest error that a map which all people share could have on questions such as these.
 
     Attributes
     ----------
-    error, at_most : float
-        The smallest and the largest value that fit the answers best. With few answers per question they lie apart, and
-        ``error`` is a lower bound.
+    error : float
+        The smallest value that fits the answers best.
     low, high : float
         Interval of the ceiling.
+    at_most : float or None
+        The largest value that fits the answers as well as ``error``. With few answers per question they lie apart, and
+        ``error`` is a lower bound. None where it is not known.
     n_questions, n_answers : int
         Questions that were answered more than once, and their answers.
     level : float
@@ -164,40 +96,93 @@ class NoiseCeiling:
 
     Examples
     --------
-    >>> print(NoiseCeiling(0.104, 0.106, 0.0871, 0.1212, 340, 912))
+    >>> print(NoiseCeiling(0.104, 0.0871, 0.1212, 0.106, 340, 912))
     a map that all people share is estimated to err in 10% of answers at best (95% interval 8.7% to 12%): \
 340 questions asked 912 times
-    >>> print(NoiseCeiling(0.104, 0.185, 0.0871, 0.2012, 340, 680))
+    >>> print(NoiseCeiling(0.104, 0.0871, 0.2012, 0.185, 340, 680))
     a map that all people share is estimated to err in 10% to 18% of answers at best (95% interval 8.7% to 20%; more \
 answers per question would narrow it): 340 questions asked 680 times
+    >>> NoiseCeiling(0.16, 0.13, 0.18).is_vague, NoiseCeiling(0.39, 0.18, 0.5).is_vague
+    (False, True)
     """
 
     error: float
-    at_most: float
     low: float
     high: float
-    n_questions: int
-    n_answers: int
+    at_most: float | None = None
+    n_questions: int = 0
+    n_answers: int = 0
     level: float = 0.95
 
-    @property
-    def best(self) -> Best:
-        """The error with its interval, which may be vague."""
-        return Best(self.error, self.low, self.high, self.at_most)
+    @classmethod
+    def read(cls, figures: Mapping[str, Any], level: float = 0.95) -> NoiseCeiling | None:
+        """Return the ceiling among the figures of findings or results; one without an interval is taken as exact."""
+        error = figures.get("ceiling")
+        if error is None:
+            return None
+        low, high = (figures.get(f"ceiling_{end}") for end in ("low", "high"))
+        ends = error if low is None else low, error if high is None else high
+        return cls(error, *ends, figures.get("ceiling_at_most"), level=level)
 
-    def __str__(self) -> str:
+    @classmethod
+    def read_informative(cls, figures: Mapping[str, Any]) -> NoiseCeiling | None:
+        """Return the ceiling among figures, if there is one and it is not vague."""
+        found = cls.read(figures)
+        return None if found is None or found.is_vague else found
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the error is only a lower bound: markedly larger values fit the answers as well."""
+        return self.at_most is not None and self.at_most - self.error > _MAX_POINT_WIDTH
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the interval is too wide to be informative, or reaches chance."""
+        return self.high - self.low > WIDE_INTERVAL or (self.high >= NEAR_CHANCE and self.low < AT_CHANCE)
+
+    @property
+    def interval_text(self) -> str:
+        """The interval as text."""
+        return f"{percent(self.low)} to {percent(self.high)}"
+
+    def text(self, write: Callable[[float], str] = percent) -> str:
+        """Write the error, or where it is a bound the range of values that fit as well.
+
+        Examples
+        --------
+        >>> NoiseCeiling(0.16, 0.13, 0.18).text(), NoiseCeiling(0.16, 0.13, 0.26, 0.23).text()
+        ('16%', '16% to 23%')
+        """
+        return write(self.error) + (f" to {write(self.at_most)}" if self.at_most is not None and self.is_bound else "")
+
+    def statement(self) -> str:
+        """Return the error and its interval in words.
+
+        Examples
+        --------
+        >>> NoiseCeiling(0.2, 0.171, 0.229).statement()
+        'a map that all people share is estimated to err in 20% of answers at best (95% interval 17% to 23%)'
+        """
+        text = f"a map that all people share is estimated to err in {self.text()} of answers at best"
+        narrower = "; more answers per question would narrow it" if self.is_bound else ""
+        if self.low >= self.high:
+            return text
+        return f"{text} ({format_level(self.level)} interval {self.interval_text}{narrower})"
+
+    def summary(self) -> str:
+        """Return the statement, and how many questions it is from, as text."""
         asked = f"{pluralize(self.n_questions, 'question')} asked {intcomma(self.n_answers)} times"
-        return f"{about_ceiling(self.best, self.level)}: {asked}"
+        return f"{self.statement()}: {asked}"
 
 
 def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | None:
     """Estimate the smallest error that any predictor could have, from repeated questions.
 
     Questions count as the held-out error counts them: as often as they were asked, or by the weights of their rows.
-    Those asked once say nothing here, and are taken to be no easier or harder than the others. Answers are taken to be
-    given independently of each other: where it is known who answered, a person counts once for each question, with the
-    first answer, and otherwise, or if there is only one person, each trial does. Rows of one trial are never repeats;
-    where they say both ways about a question, nobody could get more than half of them right.
+    Those asked once are taken to be no easier or harder than the others. Answers are taken to be independent: where it
+    is known who answered, a person counts once for each question, with the first answer, and otherwise, or if there is
+    only one person, each trial does. Rows of one trial are never repeats; where they contradict each other about a
+    question, half of them are wrong whatever is predicted.
 
     Parameters
     ----------
@@ -208,13 +193,14 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     Returns
     -------
     NoiseCeiling or None
-        None with fewer than 20 repeated questions. Those that say both ways count only if there are no others.
+        None with fewer than 20 repeated questions. Those of trials that contradict themselves count only if there are
+        no others.
 
     Notes
     -----
-    A predictor that knows who is asked may do better. Two or three answers per question only confine the ceiling
-    between bounds, whatever their number (see the top of this module): ``error`` is then the lower and ``at_most`` the
-    upper one. With six or more the bounds mostly meet.
+    A predictor that knows who is asked may do better. With two or three answers per question the ceiling is only
+    identified between bounds, however many questions there are: ``error`` is then the lower and ``at_most`` the upper
+    one. With six or more the bounds mostly meet.
 
     Examples
     --------
@@ -226,26 +212,26 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     (360, True)
     """
     check_level(level)
-    judged = read_judged(comparisons)
-    both_ways = is_tied(judged)
-    counts = _count(judged if both_ways.all() else judged[~both_ways])
-    if counts.n_questions < FEWEST_QUESTIONS:
+    weighted = read_weighted(comparisons)
+    contradictory = is_tied(weighted)
+    counts = _count(weighted if contradictory.all() else weighted[~contradictory])
+    if counts.n_questions < MIN_QUESTIONS:
         return None
-    weights = _scaled(judged)
-    split = float(weights[both_ways].sum() / weights.sum())
-    found = (0.5, 0.5, 0.5, 0.5) if both_ways.all() else _mean_minority(counts, level)
+    weights = _scaled(weighted)
+    split = float(weights[contradictory].sum() / weights.sum())
+    found = (0.5, 0.5, 0.5, 0.5) if contradictory.all() else _mean_minority(counts, level)
     error, at_most, low, high = (split / 2 + (1 - split) * each for each in found)
-    return NoiseCeiling(error, at_most, low, high, counts.n_questions, counts.n_answers, level)
+    return NoiseCeiling(error, low, high, at_most, counts.n_questions, counts.n_answers, level)
 
 
 def _scaled(comparisons: Comparisons) -> FloatArray:
-    """Return weights as parts of the largest: only ratios count, and squares of huge weights would be infinite."""
+    """Return weights divided by the largest, as squares of huge weights would be infinite."""
     scaled: FloatArray = comparisons.sample_weight / comparisons.sample_weight.max()
     return scaled
 
 
-class _Counts(NamedTuple):
-    """Questions put together by how often they were answered, and how often by the minority; c kinds."""
+class _QuestionCounts(NamedTuple):
+    """Questions grouped by how often they were answered, and how often by the minority: c kinds, each a column."""
 
     minority: NDArray[np.int64]
     answers: NDArray[np.int64]
@@ -262,12 +248,12 @@ class _Counts(NamedTuple):
         return int(self.n_alike @ self.answers)
 
 
-def _count(comparisons: Comparisons) -> _Counts:
+def _count(comparisons: Comparisons) -> _QuestionCounts:
     """Return the kinds of questions that were answered more than once."""
     questions = question_indices(comparisons)
-    voices = _voices(comparisons)
-    # The first answer of each voice to each question.
-    kept = np.unique(questions.astype(np.int64) * (int(voices.max()) + 1) + voices, return_index=True)[1]
+    respondents = _respondents(comparisons)
+    # The first answer of each respondent to each question.
+    kept = np.unique(questions.astype(np.int64) * (int(respondents.max()) + 1) + respondents, return_index=True)[1]
     near, far = near_far_codes(comparisons.oriented[kept], comparisons.n_objects)
     answers = np.bincount(questions[kept])
     first = np.bincount(questions[kept], near < far).astype(np.int64)
@@ -278,25 +264,25 @@ def _count(comparisons: Comparisons) -> _Counts:
     answers, first, weights = answers[repeated], first[repeated], weights[repeated]
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
     sums = [np.bincount(kind.ravel(), each).astype(np.float64) for each in (weights**0, weights, weights**2)]
-    return _Counts(kinds[0], kinds[1], *sums)
+    return _QuestionCounts(kinds[0], kinds[1], *sums)
 
 
-def _voices(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return for each row the number of who must not be heard twice on a question: a person, or else a trial."""
+def _respondents(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the person, or else the trial, of each row, who count once for each question."""
     if comparisons.annotators is not None:
-        people, voices = factorize(comparisons.annotators)
+        people, person = factorize(comparisons.annotators)
         if len(people) > 1:
-            return voices
+            return person
     return trial_indices(comparisons)
 
 
-def _mean_minority(counts: _Counts, level: float) -> tuple[float, float, float, float]:
-    """Return the smallest and the largest mean of q that fit best, and the interval of the mean."""
+def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float, float, float]:
+    """Return the smallest and the largest mean of q that fit best, and the interval of the mean of q."""
     classes = np.searchsorted(_CLASSES, counts.answers, side="right")
     mixtures = [_Mixture.of(counts, classes == each) for each in np.unique(classes)]
     most = float(chdtri(1, 1 - level)) / 2
     low, error, at_most, high = (
-        _end(mixtures, sign, fall) for sign, fall in ((-1, most), (-1, _SAME_FIT), (1, _SAME_FIT), (1, most))
+        _end(mixtures, sign, fall) for sign, fall in ((-1, most), (-1, _FIT_TOL), (1, _FIT_TOL), (1, most))
     )
     return error, max(at_most, error), min(low, error), max(high, at_most, error)
 
@@ -306,11 +292,11 @@ def _end(mixtures: list[_Mixture], sign: int, fall: float) -> float:
     n = sum(float(mixture.n.sum()) for mixture in mixtures)
     # Where the mean is well known, the likelihood falls with the square of the tilt.
     low, high, tilt = 0.0, np.inf, float(np.sqrt(n * fall))
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_ITERATIONS):
         masses = [mixture.fit(sign * tilt * mixture.share) for mixture in mixtures]
         pairs = list(zip(mixtures, masses, strict=True))
         fallen = max(sum(mixture.best - mixture.log_likelihood(mass) for mixture, mass in pairs), 0.0)
-        if abs(fallen - fall) <= 0.02 * fall or tilt > _STEEPEST * n:
+        if abs(fallen - fall) <= 0.02 * fall or tilt > _MAX_TILT * n:
             break
         low, high = (tilt, high) if fallen < fall else (low, tilt)
         guess = tilt * float(np.sqrt(fall / max(fallen, fall / 100)))
@@ -327,7 +313,7 @@ class _Mixture(NamedTuple):
     best: float
 
     @classmethod
-    def of(cls, counts: _Counts, inside: NDArray[np.bool_]) -> _Mixture:
+    def of(cls, counts: _QuestionCounts, inside: NDArray[np.bool_]) -> _Mixture:
         minority, answers, _, weights, squares = (column[inside] for column in counts)
         few, many = minority[:, None], (answers - minority)[:, None]
         logs = np.logaddexp(*(xlogy(one, _GRID) + xlog1py(other, -_GRID) for one, other in ((few, many), (many, few))))
@@ -346,20 +332,20 @@ class _Mixture(NamedTuple):
         """
         size, total = len(_GRID), self.n.sum()
         mass, slack, multiplier = np.full(size, 1 / size), np.full(size, total), total
-        for _ in range(_MOST_STEPS):
+        for _ in range(_MAX_ITERATIONS):
             mixed = self.chances @ mass
             gradient = -(self.chances.T @ (self.n / mixed)) - tilt * _GRID
             dual, gap = gradient + multiplier - slack, float(mass @ slack)
-            if gap < _GAP and np.abs(dual).max() < _GAP * total:
+            if gap < _DUALITY_GAP and np.abs(dual).max() < _DUALITY_GAP * total:
                 break
-            centre = 0.1 * gap / size
+            target = 0.1 * gap / size
             hessian = (self.chances.T * (self.n / mixed**2)) @ self.chances
             hessian[np.diag_indices(size)] += slack / mass
             factor = cho_factor(hessian)
-            along, ones = (cho_solve(factor, side) for side in (centre / mass - gradient - multiplier, np.ones(size)))
+            along, ones = (cho_solve(factor, side) for side in (target / mass - gradient - multiplier, np.ones(size)))
             change = (along.sum() + mass.sum() - 1) / ones.sum()
             step = along - change * ones
-            slack_step = (centre - slack * step) / mass - slack
+            slack_step = (target - slack * step) / mass - slack
             length = min(_longest(mass, step), _longest(slack, slack_step))
             mass, slack, multiplier = mass + length * step, slack + length * slack_step, multiplier + length * change
         shares: FloatArray = mass / mass.sum()
@@ -367,6 +353,6 @@ class _Mixture(NamedTuple):
 
 
 def _longest(values: FloatArray, step: FloatArray) -> float:
-    """Return how much of a step keeps all values positive, at most 1."""
+    """Return the largest share of a step, at most 1, that keeps all values positive."""
     shrinks = step < 0
     return float(min(0.99 * np.min(-values[shrinks] / step[shrinks], initial=np.inf), 1.0))

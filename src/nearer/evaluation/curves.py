@@ -1,4 +1,21 @@
-"""How the held-out error falls as answers come in."""
+"""Learning curves: how the held-out error falls with the number of answers, and whether more answers would help.
+
+**Trend.** A learning curve has held-out errors e_1, ..., e_k, each with an interval, for growing numbers of
+comparisons. Its last error is compared with that of about half as many,
+
+    fall = e_half - e_k,
+
+with the standard error s of that difference: both are of the same answers, so that it is known better than either.
+Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
+
+The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if the
+fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
+narrow enough, and the answers are not so few that the curve may be flat because it has not begun to fall. It counts as
+settled as well once it lies within an informative interval of the noise ceiling (`nearer.evaluation.ceiling`) whose
+lower end is near: what is left to gain is then small, whether the error falls or not. An error whose interval contains
+one half is that of *guessing*, unless it is so wide that nothing is known. All this is about predictions; distances may
+need more answers than predictions do.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +31,26 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, intcomma, percent, pluralize
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
+from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import Grouping, group_indices
-from nearer.evaluation.ceiling import SURELY_CHANCE, Best
-from nearer.evaluation.held_out import Judgeable, Task, judge_all, read_judged
+from nearer.evaluation.ceiling import AT_CHANCE, NoiseCeiling
+from nearer.evaluation.held_out import Evaluable, Task, evaluate_all, read_weighted
 from nearer.evaluation.intervals import clustered_variance, error_interval
 
+Kind: TypeAlias = Literal["guessing", "unknown", "falls", "settled"]
+
+CHANCE = 0.5
 TEST_SHARE = 0.2
 N_SIZES = 6
+_MIN_FALL = 0.05  # of the error, from half of the answers to all
+_MAX_WIDTH = 0.1  # of an interval that shows whether the error still falls
+_Z_95 = 1.64  # one-sided
+_MAX_GAIN_LEFT = 0.04  # of all comparisons, where it is no longer worth asking more
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(Result):
     """Held-out error for each number of training comparisons.
 
     Attributes
@@ -51,14 +76,15 @@ class LearningCurve:
     highs: FloatArray
     falls_by: FloatArray | None = None
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return a table of errors as text."""
         rows = zip(self.sizes, self.errors, self.lows, self.highs, strict=True)
         lines = [f"{size:>11}   {decimals(error)}   {format_interval(low, high)}" for size, error, low, high in rows]
         return "\n".join(["comparisons   error   interval", *lines])
 
 
 def learning_curve(
-    estimator: Judgeable,
+    estimator: Evaluable,
     comparisons: Any,
     sizes: ArrayLike | None = None,
     *,
@@ -71,9 +97,9 @@ def learning_curve(
 ) -> LearningCurve:
     """Return the held-out error against the number of training comparisons.
 
-    Each repeat draws a test part of a fifth of the comparisons and an order of the rest, in whole trials; all sizes are
-    judged by that part, and train on the first so many of that order, so that the larger contain the smaller. The
-    interval is for the expected error at a size: it takes in both the answers tested and what varies between repeats.
+    Each repeat draws a test part of a fifth of the comparisons and an order of the rest, in whole trials; maps of all
+    sizes are tested on that part, and trained on the first so many of that order, so that larger training parts contain
+    the smaller ones. The interval is for the expected error at a size: it includes the variance between repeats.
 
     Parameters
     ----------
@@ -107,7 +133,7 @@ def learning_curve(
     check_level(level)
     check_integer("n_repeats", n_repeats, 1)
     check_integer("n_sizes", n_sizes, 2)
-    judged = read_judged(comparisons)
+    judged = read_weighted(comparisons)
     units = group_indices(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
@@ -118,7 +144,7 @@ def learning_curve(
         for order, row in zip(orders, ends, strict=True)
         for end in row
     ]
-    found = judge_all(tasks, judged, n_jobs, "learning curve")
+    found = evaluate_all(tasks, judged, n_jobs, "learning curve")
     tested = np.concatenate([order.test for order in orders])
     repeats = np.repeat(np.arange(n_repeats), [len(order.test) for order in orders])
     weights, clusters = judged.sample_weight[tested], units[tested]
@@ -131,7 +157,7 @@ def learning_curve(
 def _standard_error(
     differences: FloatArray, weights: FloatArray, clusters: NDArray[np.intp], repeats: NDArray[np.intp]
 ) -> float:
-    """Return the standard error of the mean difference of two errors: from the answers tested, and between repeats."""
+    """Return the standard error of the mean difference of two errors, between answers and between repeats."""
     variance = clustered_variance(differences, weights, clusters)
     between = clustered_variance(differences, weights, repeats) if repeats[-1] > 0 else 0.0
     return float(np.sqrt(variance + between))
@@ -139,7 +165,7 @@ def _standard_error(
 
 @dataclass(frozen=True, eq=False)
 class _Order:
-    """One repeat: rows to train on in their order, where whole units end among them, and the rows to judge by."""
+    """One repeat: training rows in their order, where whole units end among them, and test rows."""
 
     rows: NDArray[np.intp]
     ends: NDArray[np.int64]
@@ -156,7 +182,7 @@ class _Order:
 def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
     counts = np.bincount(units)
     if len(counts) < 2:
-        raise ValueError("all comparisons belong to one trial, which stays whole; nothing is left to judge by")
+        raise ValueError("all comparisons belong to one trial, which stays whole; nothing is left to test on")
     order = rng.permutation(len(counts))
     from_end = np.cumsum(counts[order[::-1]])
     n_test = min(int(np.searchsorted(from_end, TEST_SHARE * len(units))) + 1, len(counts) - 1)
@@ -183,41 +209,9 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int,
     return np.unique(wanted).astype(np.int64)
 
 
-# ---- evaluation.trend: Whether more answers would help: the one rule for it, wherever it is asked.
-#
-# A learning curve has held-out errors e_1, ..., e_k, each with an interval, for growing numbers of comparisons. Its
-# last
-# error is compared with that of about half as many,
-#
-#     fall = e_half - e_k,
-#
-# with the standard error s of that difference: both are judged by the same answers, so that it is surer than either.
-# Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
-#
-# The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if
-# the
-# fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
-# narrow enough to know, and the answers are not so few that the curve may be flat because it has not begun to fall. It
-# counts as settled as well once it lies within an interval of the noise ceiling that is informative
-# (`evaluation.ceiling`) and whose lower end is near: what is left to gain is then small, whether the error
-# falls or not. An error whose interval holds one half is that of *guessing*, unless it is so wide that nothing is
-# known.
-# That speaks of predictions. Distances, which `nearer.evaluation` is about, may need more answers than predictions
-# do.
-
-
-Kind: TypeAlias = Literal["guessing", "unknown", "falls", "settled"]
-
-CHANCE = 0.5
-_FALL = 0.05  # of the error, from half of the answers to all
-_WIDE = 0.1  # an interval beyond this does not tell whether the error still falls
-_SURE = 1.64  # standard errors: a fall is taken for one by chance once in twenty
-_SMALL = 0.04  # of all comparisons: what is left to gain at most, where it is no longer worth the asking
-
-
 @dataclass(frozen=True)
-class Trend:
-    """Where a learning curve leads.
+class Trend(Result):
+    """Whether the error of a learning curve still falls.
 
     Attributes
     ----------
@@ -238,11 +232,11 @@ def trend(
     level: float = 0.95,
     *,
     few: bool = False,
-    best: Best | None = None,
+    ceiling: NoiseCeiling | None = None,
     falls_by: Sequence[float | None] | None = None,
     unit: str = "answers",
 ) -> Trend:
-    """Return where a learning curve leads; sizes ascend, and there is at least one.
+    """Return whether the error of a learning curve still falls; sizes ascend, and there is at least one.
 
     Parameters
     ----------
@@ -250,8 +244,8 @@ def trend(
     level : float
         Of the intervals.
     few : bool
-        Whether the answers are so few that a flat curve may be one that has not begun to fall.
-    best : Best, optional
+        Whether the answers are so few that a flat curve may not have begun to fall.
+    ceiling : NoiseCeiling, optional
         The noise ceiling, where it is known.
     falls_by : sequence of float or None, optional
         Standard errors of the difference of each error from the last.
@@ -268,7 +262,7 @@ still make predictions better.')
     """
     last, low, high = errors[-1], lows[-1], highs[-1]
     within, all_of = f"{percent(low)} to {percent(high)}", _comparisons(sizes[-1])
-    if high >= CHANCE and low > SURELY_CHANCE:
+    if high >= CHANCE and low > AT_CHANCE:
         return Trend(
             "guessing",
             f"With {all_of} the error is no better than that of guessing ({within}): there are too few {unit}, or no "
@@ -279,8 +273,8 @@ still make predictions better.')
     if half is not None and falls_by is not None:
         paired = falls_by[half]
     standard_error = (high - low) / (2 * NormalDist().inv_cdf(0.5 + level / 2)) if paired is None else paired
-    falls = fall > max(_FALL * last, _SURE * standard_error)
-    if half is None or high >= CHANCE or (high - low > _WIDE and not falls):
+    falls = fall > max(_MIN_FALL * last, _Z_95 * standard_error)
+    if half is None or high >= CHANCE or (high - low > _MAX_WIDTH and not falls):
         return Trend(
             "unknown",
             f"With {all_of} the error is somewhere from {within}, which is too wide to tell whether more answers would "
@@ -297,17 +291,17 @@ still make predictions better.')
         f"From {intcomma(round(sizes[half]))} to {all_of} the error {verb} from {_short(errors[half])} to "
         f"{_short(last)}"
     )
-    if best is not None and high - low <= _WIDE and _little_left(last, best):
-        left = f", by {_short(last - best.low)} of comparisons at most" if last > best.low else ""
+    if ceiling is not None and high - low <= _MAX_WIDTH and _is_near_ceiling(last, ceiling):
+        left = f", by {_short(last - ceiling.low)} of comparisons at most" if last > ceiling.low else ""
         return Trend(
             "settled",
-            f"{fell}, and the noise ceiling is {best.within}: more answers of the same kind would hardly make "
-            f"predictions better{left}.",
+            f"{fell}, and the noise ceiling is {ceiling.interval_text}: more answers of the same kind would hardly "
+            f"make predictions better{left}.",
         )
     if falls:
         return Trend("falls", f"{fell}: more answers would still make predictions better.")
-    open_yet = fall > max(_FALL * last, standard_error / 2)
-    if open_yet or (paired is not None and fall + _SURE * paired > 2 * _FALL * last):
+    open_yet = fall > max(_MIN_FALL * last, standard_error / 2)
+    if open_yet or (paired is not None and fall + _Z_95 * paired > 2 * _MIN_FALL * last):
         return Trend("unknown", f"{fell}, which may be chance: whether more answers would help cannot be told yet.")
     return Trend(
         "settled",
@@ -315,9 +309,9 @@ still make predictions better.')
     )
 
 
-def _little_left(error: float, best: Best) -> bool:
-    """Whether an error is within what is known of the best possible, and that is known well."""
-    return not best.vague and error <= best.high and error - best.low <= _SMALL
+def _is_near_ceiling(error: float, ceiling: NoiseCeiling) -> bool:
+    """Whether an error is within the interval of the ceiling, and that is informative."""
+    return not ceiling.is_vague and error <= ceiling.high and error - ceiling.low <= _MAX_GAIN_LEFT
 
 
 def _short(error: float) -> str:

@@ -1,4 +1,4 @@
-"""How many dimensions the answers support."""
+"""Choice of the number of dimensions by held-out error and reproducible distances."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sklearn.base import clone
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals
 from nearer._common.randomness import RandomState, stream
+from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, Grouping, group_indices, guessing_p_value
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.curves import CHANCE
-from nearer.evaluation.folds import WholeKFold
-from nearer.evaluation.held_out import Task, in_order, judge_all, read_judged
+from nearer.evaluation.distances import DISTANCES_GOOD, split_half
+from nearer.evaluation.held_out import Task, WholeKFold, evaluate_all, in_row_order, read_weighted
 from nearer.evaluation.intervals import clustered_variance
-from nearer.evaluation.reproducibility import DISTANCES_GOOD, split_half
 
 NO_DIMENSION = "no dimension can be determined, as answers are predicted no better than by guessing"
-_NEARLY_AS_GOOD = 0.05  # of reliability
+_RELIABILITY_TOL = 0.05  # of reliability
 _Z_95 = 1.64
 
 
 @dataclass(frozen=True, eq=False)
-class DimensionChoice:
+class DimensionChoice(Result):
     """Held-out error of maps of different dimension, and the dimension that was chosen.
 
     Attributes
@@ -40,10 +40,9 @@ class DimensionChoice:
         Of these errors.
     chosen : int or None
         None where no dimension can be determined: held-out answers are predicted no better than by guessing, or the
-        answers may be mere guesses.
+        answers may be guesses.
     reliabilities : ndarray, shape (k,), or None
-        How reproducible distances are in each dimension, from maps of halves of the answers; None where the answers
-        are too few to be halved.
+        Split-half reliability of distances in each dimension; None where the answers are too few to be halved.
 
     Examples
     --------
@@ -63,10 +62,11 @@ class DimensionChoice:
 
     @property
     def shown(self) -> int:
-        """The dimension of a map: the chosen one, and two (or what comes next) for show where there is none."""
+        """The dimension to draw a map in: the chosen one, or the candidate next to two where there is none."""
         return self.chosen or int(self.candidates[np.abs(self.candidates - 2).argmin()])
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return a table of dimensions as text."""
         known = self.reliabilities is not None
         lines = ["dimension   error" + "             reliability of distances" * known]
         for row, candidate in enumerate(self.candidates):
@@ -91,15 +91,13 @@ def choose_dimension(
 ) -> DimensionChoice:
     """Choose the number of dimensions by cross-validation, among those whose distances are reproducible.
 
-    A dimension may predict a little better while the places of objects cannot be told apart in it. So for each one,
-    maps of two halves of the answers are compared (see `split_half`), and a dimension counts if the reliability of its
-    distances is at least 0.9, or within 0.05 of the best. Among these the smallest is chosen whose error is at most one
-    standard error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984).
-    It is the error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE`
-    may use more dimensions. Where that error is not below one half by 1.64 standard errors, or an exact test at 5% does
-    not reject that all answers are guesses (`nearer.data.groups`), no dimension is chosen. All maps are judged by the
-    same answers, so that smaller differences could be detected; but beyond the dimensions that matter errors are flat
-    and differ by chance, and a map of fewer dimensions is easier to read.
+    A dimension may predict a little better while its distances are not reproducible. So for each one, maps of two
+    halves of the answers are compared (see `split_half`), and a dimension counts if the reliability of its distances is
+    at least 0.9, or within 0.05 of the best. Among these the smallest is chosen whose error is at most one standard
+    error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984). It is the
+    error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE` may use more
+    dimensions. Where that error is not below one half by 1.64 standard errors, or an exact test at 5% does not reject
+    that all answers are guesses (`nearer.data.groups`), no dimension is chosen.
 
     Parameters
     ----------
@@ -123,14 +121,14 @@ def choose_dimension(
     >>> choose_dimension(STE(random_state=0), judgments, (1, 2, 3), random_state=0).chosen
     2
     """
-    judged = read_judged(comparisons)
+    judged = read_weighted(comparisons)
     tried = _checked_candidates(candidates, judged.n_objects)
     units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
-    found = judge_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")
+    found = evaluate_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")
     tests = [test for _, test in folds]
-    wrong = [in_order(found[start : start + len(folds)], tests).map for start in range(0, len(found), len(folds))]
+    wrong = [in_row_order(found[start : start + len(folds)], tests).map for start in range(0, len(found), len(folds))]
     weights = judged.sample_weight
     errors = np.array([np.average(each, weights=weights) for each in wrong])
     fold_of_row = np.empty(len(judged), dtype=np.intp)
@@ -140,7 +138,7 @@ def choose_dimension(
     reliabilities = _reliabilities(models, judged, by, n_jobs, random_state)
     counts = np.ones(len(tried), dtype=bool)
     if reliabilities is not None:
-        counts = reliabilities >= min(DISTANCES_GOOD, reliabilities.max() - _NEARLY_AS_GOOD)
+        counts = reliabilities >= min(DISTANCES_GOOD, reliabilities.max() - _RELIABILITY_TOL)
     best = np.flatnonzero(counts)[errors[counts].argmin()]
     within = counts & (errors <= errors[best] + deviations[best])
     guesses = guessing_p_value(judged, stream(random_state, "start")) > GUESSING_LEVEL
@@ -151,7 +149,7 @@ def choose_dimension(
 def _reliabilities(
     models: Sequence[OrdinalEmbedding], judged: Comparisons, by: Grouping, n_jobs: int | None, random_state: RandomState
 ) -> FloatArray | None:
-    """Return how reproducible the distances of each model's maps are, or None where halves are too small to tell."""
+    """Return the split-half reliability of distances of each model, or None where halves are too small."""
     seed = int(stream(random_state, "split").integers(2**31))
     try:
         found = [split_half(model, judged, n_splits=2, by=by, n_jobs=n_jobs, random_state=seed) for model in models]
@@ -161,11 +159,7 @@ def _reliabilities(
 
 
 def _deviation(wrong: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:
-    """Return the standard error of a mean.
-
-    Units lie within folds, so that clustering both ways at once is the larger of the two: answers vary from unit to
-    unit, and maps from fold to fold.
-    """
+    """Return the standard error of a mean: the larger of that between units and that between folds, which hold them."""
     return float(np.sqrt(max(clustered_variance(wrong, weights, each) for each in (units, folds))))
 
 

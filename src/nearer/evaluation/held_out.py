@@ -1,9 +1,9 @@
-"""The error on answers that were held out, with its interval: copies of an estimator are fitted to parts and judged."""
+"""Folds that keep trials, people or questions whole, and the error on held-out answers, with its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -13,18 +13,92 @@ from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, format_level
-from nearer._common.parameters import check_level
+from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import RandomState
+from nearer._common.randomness import RandomState, stream
+from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import Grouping, group_indices, resolve_grouping, with_positive_weight
-from nearer.evaluation.folds import WholeKFold
+from nearer.data.groups import Grouping, balance_folds, group_indices, resolve_grouping, with_positive_weight
+from nearer.data.labels import factorize, read_labels
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.metrics import margins
 
 
-class Judgeable(Protocol):
-    """What can be fitted and judged: an estimator of `nearer.embedding`, or a wrapper of one."""
+@dataclass(frozen=True)
+class WholeKFold:
+    """Folds for cross-validation that keep trials, annotators or questions whole.
+
+    Works wherever scikit-learn takes ``cv=``; for its ``scoring=`` see `accuracy_scorer`. Rows of one trial are one
+    judgment: split between training and test, they would leak. Folds are random and have about equally many rows. With
+    fewer units than ``n_splits`` there is one fold for each unit, so that no fold is empty. A `Comparisons` keeps its
+    list of objects in every fold: an object that a training part misses is still scored.
+
+    Parameters
+    ----------
+    n_splits : int >= 2, default 5
+        The number of folds, at most.
+    by : {"trials", "annotators", "questions"}
+        What is kept whole. "trials" keeps questions whole where the comparisons have no trials, as rows that ask one
+        question are copies of each other or contradict each other. "questions" may split a trial.
+    random_state : None, int, SeedSequence, Generator or RandomState
+        For the folds.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> judgments = sample_triplets(make_gaussian(15, 2, random_state=0), 600, random_state=0)
+    >>> scores = cross_val_score(STE(2, random_state=0), judgments, cv=WholeKFold(3, random_state=0))
+    >>> scores.shape, bool(scores.min() > 0.8)
+    ((3,), True)
+    """
+
+    n_splits: int = 5
+    by: Grouping = field(default="trials", kw_only=True)
+    random_state: RandomState = field(default=None, kw_only=True)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Return pairs of training and test rows, as indices.
+
+        Parameters
+        ----------
+        X : Comparisons or array-like, shape (m, 3) or (m, 4)
+        y : ignored
+        groups : array-like of labels, shape (m,), optional
+            What is kept whole, in place of ``by``.
+        """
+        units, sizes = self._units(X, groups)
+        n_folds = self._n_folds(sizes)
+        folds = balance_folds(sizes, n_folds, stream(self.random_state, "split"))[units]
+        return ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(n_folds))
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds that `split` makes of X; ``n_splits`` without an X."""
+        return self.n_splits if X is None else self._n_folds(self._units(X, groups)[1])
+
+    def _units(self, X: Any, groups: Any) -> tuple[NDArray[np.intp], NDArray[np.integer]]:
+        """Return the unit of each row, and how many rows of positive weight each unit has."""
+        comparisons = as_comparisons(X)
+        if groups is not None:
+            units = factorize(read_labels(groups, "groups", len(comparisons)))[1]
+        else:
+            units = group_indices(comparisons, self.by)
+        return units, np.bincount(units[comparisons.sample_weight > 0], minlength=int(units.max()) + 1)
+
+    def _n_folds(self, sizes: NDArray[np.integer]) -> int:
+        n_splits = check_integer("n_splits", self.n_splits, 2)
+        n_units = int(np.count_nonzero(sizes))
+        if n_units < 2:
+            raise ValueError(
+                f"cannot make folds: all comparisons with weight are one unit (by={self.by!r}), which stays whole; "
+                "choose another `by`, or collect more answers"
+            )
+        return min(n_splits, n_units)
+
+
+class Evaluable(Protocol):
+    """What can be fitted and evaluated: an estimator of `nearer.embedding`, or a wrapper of one."""
 
     @property
     def embedding_(self) -> FloatArray:
@@ -38,43 +112,42 @@ class Judgeable(Protocol):
 
 
 class Task(NamedTuple):
-    """A fit: an estimator, the rows to train on and the rows to judge by."""
+    """A fit: an estimator, its training rows and its test rows."""
 
-    estimator: Judgeable
+    estimator: Evaluable
     train: NDArray[np.intp]
     test: NDArray[np.intp]
 
 
-class Judged(NamedTuple):
-    """What was wrong, for each row of a test: 1 wrong, 1/2 a tie, 0 right.
-
-    ``predictions`` is of what `predict` uses, ``map`` of the p-dimensional `embedding_`.
-    """
+class Losses(NamedTuple):
+    """Zero-one losses of rows, 1/2 for ties: of what `predict` uses, and of the p-dimensional `embedding_`."""
 
     predictions: FloatArray
     map: FloatArray
 
 
-def read_judged(comparisons: Any) -> Comparisons:
-    """Return the comparisons of positive weight, from whatever a function was given."""
+def read_weighted(comparisons: Any) -> Comparisons:
+    """Return the comparisons of positive weight, from whatever stands for comparisons."""
     return with_positive_weight(as_comparisons(comparisons))
 
 
-def judge_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Judged]:
-    """Do all fits and return what each got wrong, in their order, with a bar where it takes long."""
-    calls = (delayed(_fit_and_judge)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks)
+def evaluate_all(tasks: Sequence[Task], comparisons: Comparisons, n_jobs: int | None, what: str) -> list[Losses]:
+    """Return the losses of all tasks, in their order, with a progress bar."""
+    calls = (
+        delayed(_fit_and_evaluate)(task.estimator, comparisons[task.train], comparisons[task.test]) for task in tasks
+    )
     found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
     return list(progress_bar(what, len(tasks), found, unit="fit"))
 
 
-def _fit_and_judge(estimator: Judgeable, train: Comparisons, test: Comparisons) -> Judged:
-    return judge(clone(estimator).fit(train), test)
+def _fit_and_evaluate(estimator: Evaluable, train: Comparisons, test: Comparisons) -> Losses:
+    return evaluate(clone(estimator).fit(train), test)
 
 
-def judge(model: Judgeable, test: Comparisons) -> Judged:
-    """Return what a fitted map gets wrong."""
+def evaluate(model: Evaluable, test: Comparisons) -> Losses:
+    """Return the losses of a fitted map."""
     answers = 1 if test.answers is None else test.answers
-    return Judged(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))
+    return Losses(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))
 
 
 def _wrong(gamma: FloatArray) -> FloatArray:
@@ -82,8 +155,8 @@ def _wrong(gamma: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class HeldOutError:
-    """Cross-validated error; chance is 0.5, and see `nearer.evaluation` for the least that is possible.
+class HeldOutError(Result):
+    """Cross-validated error; chance is 0.5, and `noise_ceiling` estimates the least error possible.
 
     Attributes
     ----------
@@ -114,7 +187,8 @@ class HeldOutError:
     by: Grouping
     level: float = 0.95
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """Return errors, intervals and folds as text."""
         return (
             f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
             f"{format_interval(self.low, self.high)}); "
@@ -124,7 +198,7 @@ class HeldOutError:
 
 
 def held_out_error(
-    estimator: Judgeable,
+    estimator: Evaluable,
     comparisons: Any,
     *,
     n_splits: int = 5,
@@ -137,11 +211,10 @@ def held_out_error(
 
     The weighted share of wrong predictions, ties half. An estimator that tunes itself does so within each training
     part. The interval is for the expected error, on further answers, of maps that the estimator learns from as many
-    answers about these objects as the folds are trained on, ``1 - 1 / n_splits`` of all. It counts both the answers
-    judged by and those learned from as drawn at random: the variance between trials (or what ``by`` keeps whole; rows
-    of one trial are not independent) times ``1 + n_splits / (n_splits - 1)`` for training parts that overlap, the
-    correction of Nadeau and Bengio (2003). The map of all answers errs a little less in expectation. by="trials" speaks
-    of new answers of the same people, by="annotators" of new people.
+    answers about these objects as the folds are trained on, ``1 - 1 / n_splits`` of all: the variance between trials
+    (or what ``by`` keeps whole; rows of one trial are not independent) times ``1 + n_splits / (n_splits - 1)`` for
+    training parts that overlap, the correction of Nadeau and Bengio (2003). The expected error of the map of all
+    answers is a little lower. by="trials" is about new answers of the same people, by="annotators" about new people.
 
     Parameters
     ----------
@@ -171,25 +244,25 @@ def held_out_error(
     (True, 'questions')
     """
     check_level(level)
-    judged = read_judged(comparisons)
+    judged = read_weighted(comparisons)
     units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
-    found = judge_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
-    wrong = in_order(found, [test for _, test in folds])
+    found = evaluate_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
+    wrong = in_row_order(found, [test for _, test in folds])
     of_predictions, of_map = (
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
     return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level)
 
 
-def in_order(found: list[Judged], tests: list[NDArray[np.intp]]) -> Judged:
-    """Put together what folds got wrong, row by row of the whole set.
+def in_row_order(found: list[Losses], tests: list[NDArray[np.intp]]) -> Losses:
+    """Return the losses of folds in the order of the rows of the whole set.
 
     Examples
     --------
-    >>> parts = [Judged(np.array([1.0]), np.array([0.0])), Judged(np.array([0.5, 0.0]), np.array([0.0, 1.0]))]
-    >>> in_order(parts, [np.array([1]), np.array([0, 2])]).predictions
+    >>> parts = [Losses(np.array([1.0]), np.array([0.0])), Losses(np.array([0.5, 0.0]), np.array([0.0, 1.0]))]
+    >>> in_row_order(parts, [np.array([1]), np.array([0, 2])]).predictions
     array([0.5, 1. , 0. ])
     """
     order = np.argsort(np.concatenate(tests))
-    return Judged(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))
+    return Losses(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))

@@ -1,8 +1,8 @@
-"""Confidence intervals of an error from answers that hang together.
+"""Confidence intervals of an error from correlated answers.
 
-Rows of one trial, and answers of one person, tend to be right or wrong together, so that the number of rows says too
-much about how well an error is known. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right,
-less the error) and C clusters, the variance of the error is that of a ratio,
+Rows of one trial, and answers of one person, tend to be right or wrong together, so that they are worth less than as
+many independent rows. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right, less the
+error) and C clusters, the variance of the error is that of a ratio,
 
     V = C / (C - 1) * sum_c (sum_{q in c} w_q r_q)^2 / (sum_q w_q)^2.
 
@@ -10,15 +10,14 @@ The error is then as well known as a share among e (1 - e) / V independent answe
 share stays inside [0, 1] and is not empty at an error of 0.
 
 V is about *these* maps: how their error on further answers differs from that on the answers at hand. The K maps of
-cross-validation are learned from largely the same answers, and have in common what these answers happen to be. What
-other answers would have made of the maps adds a variance that no function of one set of folds estimates without bias
-(Bengio and Grandvalet, 2004). Nadeau and Bengio (2003) put the correlation between folds at the share of answers that
-are tested, 1 / K, which gives
+cross-validation are fitted to largely the same answers, and the variance between maps of other answers has no unbiased
+estimate from one set of folds (Bengio and Grandvalet, 2004). Nadeau and Bengio (2003) put the correlation between folds
+at the share of answers that are tested, 1 / K, which gives
 
     (1 / K + 1 / (K - 1)) / (1 / K) = 1 + K / (K - 1)
 
-times the variance. It is meant to be too large rather than too small; with V times that, the interval is for the
-expected error of the method with so many answers about these objects.
+times the variance, rather too large than too small. With V times that, the interval is for the expected error of the
+method with so many answers about these objects.
 """
 
 from __future__ import annotations
@@ -40,40 +39,35 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(error: float, n: float, quantile: float) -> tuple[float, float]:
+def wilson_interval(error: float, n: float, quantile: float) -> tuple[float, float]:
     """Return Wilson's interval of a share among n independent answers, n not necessarily whole.
 
     Examples
     --------
-    >>> low, high = wilson(0.0, 20, 1.96)
+    >>> low, high = wilson_interval(0.0, 20, 1.96)
     >>> round(low, 3), round(high, 3)
     (0.0, 0.161)
     """
     square = quantile**2 / n
-    centre = (error + square / 2) / (1 + square)
+    center = (error + square / 2) / (1 + square)
     half = np.sqrt(square * error * (1 - error) + square**2 / 4) / (1 + square)
     # Rounding can put an end beyond the error itself.
-    return float(np.clip(centre - half, 0.0, error)), float(np.clip(centre + half, error, 1.0))
+    return float(np.clip(center - half, 0.0, error)), float(np.clip(center + half, error, 1.0))
 
 
-def effective_number(weights: FloatArray) -> float:
-    """Return how many equal weights are worth these, (sum w)^2 / sum w^2.
+def effective_n(weights: FloatArray) -> float:
+    """Return the effective number of weights, (sum w)^2 / sum w^2 (Kish).
 
     Examples
     --------
-    >>> effective_number(np.array([1.0, 1.0, 0.0]))
+    >>> effective_n(np.array([1.0, 1.0, 0.0]))
     2.0
     """
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
 def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray[np.intp]) -> float:
-    """Return the variance of the weighted mean of ``wrong`` when rows of one cluster hang together.
-
-    Parameters
-    ----------
-    wrong, weights : ndarray, shape (m,)
-    clusters : ndarray of int >= 0, shape (m,)
+    """Return the variance of the weighted mean of ``wrong``, (m,), where rows of one of ``clusters``, (m,), correlate.
 
     Examples
     --------
@@ -91,7 +85,7 @@ def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray
 
 
 def overlap_factor(n_folds: int) -> float:
-    """Return by what the variance between answers is multiplied for maps of overlapping training parts.
+    """Return the factor of the variance between answers for maps of overlapping training parts.
 
     Examples
     --------
@@ -109,18 +103,11 @@ def error_interval(
     repeats: NDArray[np.intp] | None = None,
     n_folds: int | None = None,
 ) -> Interval:
-    """Return the weighted mean of ``wrong`` with its interval, for clusters of rows that hang together.
+    """Return the weighted mean of ``wrong``, (m,), with its interval, for correlated rows of ``clusters``, (m,).
 
-    Parameters
-    ----------
-    wrong, weights : ndarray, shape (m,)
-        1 for a wrong answer, 1/2 for a tie, 0 for a right one; and what each row counts.
-    clusters : ndarray of int >= 0, shape (m,)
-    level : float
-    repeats : ndarray of int >= 0, shape (m,), optional
-        Which map judged each row, where maps are themselves drawn at random: the variance between them is added.
-    n_folds : int, optional
-        Of the cross-validation, where the interval is to hold the expected error of the method, not of these maps.
+    ``repeats``, (m,), say which map predicted each row, where maps are themselves random: the variance between them is
+    added. ``n_folds`` of a cross-validation makes the interval one for the expected error of the method, not of these
+    maps.
 
     Examples
     --------
@@ -135,16 +122,16 @@ def error_interval(
     n_clusters = len(np.unique(clusters))
     freedom = float(max(n_clusters - 1, 1))
     if repeats is not None and (n_repeats := int(repeats.max()) + 1) > 1:
-        # Nothing is taken off for what both have in common: training parts overlap, which hides some of the variance.
+        # What both have in common is not subtracted: training parts overlap, which hides some of the variance.
         between = clustered_variance(wrong, weights, repeats)
         if between > 0:
-            # Satterthwaite: few repeats know little about how much maps vary.
+            # Satterthwaite: few repeats make a poor estimate of the variance between maps.
             freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (n_repeats - 1))
             variance += between
     if variance > 0:
-        n = min(error * (1 - error) / variance, effective_number(weights) / factor)
+        n = min(error * (1 - error) / variance, effective_n(weights) / factor)
     else:
-        n = effective_number(np.bincount(clusters, weights).astype(np.float64)) / factor
+        n = effective_n(np.bincount(clusters, weights).astype(np.float64)) / factor
     if n == 0:
         return Interval(error, 0.0, 1.0)
-    return Interval(error, *wilson(error, n, float(stdtrit(freedom, 0.5 + level / 2))))
+    return Interval(error, *wilson_interval(error, n, float(stdtrit(freedom, 0.5 + level / 2))))

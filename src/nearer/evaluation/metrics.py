@@ -1,4 +1,4 @@
-"""How well an embedding or a Gram matrix agrees with comparisons, and with the truth where it is known.
+"""How well an embedding or a Gram matrix agrees with comparisons: errors, margins, calibration, scorers.
 
 A comparison says that the near pair (i, j) is more alike than the far pair (l, k). Its margin is
 
@@ -10,6 +10,10 @@ rewards a method that leaves unseen objects at the origin, where every compariso
 Two distances that are equal on paper differ in the last bits in floating point, so a margin of at most 1e-12
 times the sum of its two squared distances is a tie, and `margins` returns it as exactly zero. Counting signs
 after that (`error_from_margins`) needs no tolerance.
+
+Probabilities are calibrated if of all predictions with a confidence c, the larger of both probabilities, a share of c
+is right. Which way round a row is written changes nothing there: a prediction is right if the answer is the likelier
+one, and half right at exactly one half.
 """
 
 from __future__ import annotations
@@ -17,11 +21,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from nearer._common.arrays import checked_points, refuse_nonfinite
+from nearer._common.arrays import FloatArray, checked_points, refuse_nonfinite
+from nearer._common.parameters import check_integer
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.labels import are_indices, format_label
+from nearer.data.labels import are_indices, format_label, read_answers, read_weights
 from nearer.geometry import procrustes_error as procrustes_error
 from nearer.optimize.problems.margins import (
     MarginMap,
@@ -98,7 +103,7 @@ def margins(
     *,
     gram: ArrayLike | None = None,
     y: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Margins gamma = y * (d2(far) - d2(near)); exactly zero for ties up to rounding.
 
     Parameters
@@ -162,7 +167,7 @@ def _margins(
     gram: ArrayLike | None,
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
-) -> tuple[NDArray[np.float64], Comparisons]:
+) -> tuple[FloatArray, Comparisons]:
     if (embedding is None) == (gram is None):
         given = "neither" if embedding is None else "both"
         raise ValueError(f"give either an embedding (n, p) or gram=, a Gram matrix (n, n); got {given}")
@@ -188,7 +193,7 @@ def _margins(
     return clear_ties(near, far), judged
 
 
-def _checked_gram(gram: ArrayLike) -> NDArray[np.float64]:
+def _checked_gram(gram: ArrayLike) -> FloatArray:
     array = np.asarray(gram, dtype=np.float64)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         raise ValueError(f"gram must have shape (n, n); got shape {array.shape}; coordinates are the second argument")
@@ -203,8 +208,8 @@ def accuracy_scorer(
 ) -> float:
     """Score an estimator by its share of correct predictions, for the ``scoring`` of scikit-learn.
 
-    Ties count one half. The scorers that scikit-learn knows by name, such as ``scoring="accuracy"``, need a ``y``
-    and give nan without it; comparisons mostly have none, because the nearer pair is written first.
+    Ties count one half. Pass this function, not ``scoring="accuracy"``: scorers that scikit-learn knows by name need a
+    ``y``, and give nan without it; comparisons mostly have none, because the nearer pair is written first.
 
     Parameters
     ----------
@@ -233,13 +238,12 @@ def neg_log_loss_scorer(
 ) -> float:
     """Score an estimator by the mean log-probability of the answers, for the ``scoring`` of scikit-learn.
 
+    Pass this function, not ``scoring="neg_log_loss"``, which needs a ``y``.
+
     Parameters
     ----------
-    estimator : fitted estimator
-    X : Comparisons or array-like, shape (m, 3) or (m, 4)
-    y : array-like, shape (m,), optional
-        Answers: +1 as written, -1 the other way round.
-    sample_weight : array-like, shape (m,), optional
+    estimator, X, y, sample_weight
+        As for `accuracy_scorer`.
 
     Examples
     --------
@@ -255,3 +259,109 @@ def neg_log_loss_scorer(
         probability = np.where(comparisons.answers > 0, probability, 1 - probability)
     smallest = np.finfo(np.float64).eps  # as scikit-learn's log_loss
     return float(np.average(np.log(np.maximum(probability, smallest)), weights=comparisons.sample_weight))
+
+
+class ReliabilityCurve(NamedTuple):
+    """Predictions in bins of equal width by their confidence, from 1/2 to 1.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_bins,)
+        How many predictions are in a bin, or their total weight.
+    confidence : ndarray of shape (n_bins,)
+        Their mean confidence; NaN in an empty bin.
+    right : ndarray of shape (n_bins,)
+        The share of them that was right; NaN in an empty bin.
+
+    Examples
+    --------
+    >>> round(ReliabilityCurve(np.array([3.0, 1.0]), np.array([0.6, 0.9]), np.array([0.6, 0.5])).error, 6)
+    0.1
+    """
+
+    weight: FloatArray
+    confidence: FloatArray
+    right: FloatArray
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: the mean gap between confidence and share right."""
+        seen = self.weight > 0
+        return float(np.average(np.abs(self.confidence - self.right)[seen], weights=self.weight[seen]))
+
+
+def reliability_curve(
+    probability: ArrayLike,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+) -> ReliabilityCurve:
+    """Compare the confidence of predictions with the share of them that is right, in bins of equal width.
+
+    For calibrated probabilities both are the same in every bin, up to noise.
+
+    Parameters
+    ----------
+    probability : array of shape (m,)
+        That the answer is +1: ``model.predict_proba(rows)[:, 1]``.
+    y : array of {-1, +1} or bool, shape (m,), optional
+        Answers; all +1 if left out.
+    sample_weight : array of shape (m,), optional
+        Non-negative, not all zero.
+    n_bins : int
+
+    Returns
+    -------
+    ReliabilityCurve
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0.9, 0.1, 0.9, 0.6], [1, -1, -1, 1], n_bins=2)
+    >>> curve.confidence, curve.right.round(4)
+    (array([0.6, 0.9]), array([1.    , 0.6667]))
+    """
+    chance = np.asarray(probability, dtype=np.float64)
+    if chance.ndim != 1 or chance.size == 0:
+        raise ValueError(
+            f"probability must have shape (m,) with m >= 1, got shape {chance.shape}; of predict_proba take [:, 1]"
+        )
+    bad = ~((chance >= 0) & (chance <= 1))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"row {row}: probability is {chance[row]}, not from 0 to 1; pass probabilities, not margins")
+    check_integer("n_bins", n_bins, 1)
+    answers = np.ones(len(chance), np.int8) if y is None else read_answers(y, len(chance))
+    weights = np.ones(len(chance)) if sample_weight is None else read_weights(sample_weight, len(chance))
+    confidence = np.maximum(chance, 1 - chance)
+    right = np.where(chance == 0.5, 0.5, (chance > 0.5) == (answers > 0))
+    # Rounding up, not down: 1 - 0.1 and 0.9 are then in one bin whatever their last bits.
+    place = np.clip(((confidence - 0.5) * 2 * n_bins + 1e-9).astype(int), 0, n_bins - 1)
+    total, sure, hits = (np.bincount(place, weights * column, n_bins) for column in (1.0, confidence, right))
+    seen = np.where(total > 0, total, np.nan)
+    return ReliabilityCurve(total.astype(np.float64), sure / seen, hits / seen)
+
+
+def expected_calibration_error(
+    probability: ArrayLike,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_bins: int = 15,
+) -> float:
+    """Return the mean gap between the confidence of predictions and the share that is right, over bins of confidence.
+
+    Parameters
+    ----------
+    probability, y, sample_weight, n_bins
+        As in `reliability_curve`.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. With m predictions, even a calibrated method has about sqrt(n_bins / m) / 3.
+
+    Examples
+    --------
+    >>> round(expected_calibration_error([0.8, 0.8, 0.8, 0.8], [1, -1, 1, -1]), 6)
+    0.3
+    """
+    return reliability_curve(probability, y, sample_weight, n_bins).error

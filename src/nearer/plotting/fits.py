@@ -18,7 +18,7 @@ from nearer.model import TwoSidedHinge
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from nearer.evaluation.calibration import ReliabilityCurve
+    from nearer.evaluation.metrics import ReliabilityCurve
 
 X_TITLE, Y_TITLE = "comparisons learned from (logarithmic)", "held-out error"
 GUESSING, BEST_POSSIBLE = "guessing", "noise ceiling"

@@ -6,16 +6,16 @@ They state what the results hold, and nothing where they are silent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from markupsafe import Markup
 
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
-from nearer.evaluation.ceiling import OTHER_PREDICTORS, about_ceiling
+from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.evaluation.dimension import NO_DIMENSION
-from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, more_answers, reproduced
+from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.report import charts as _charts
 from nearer.report.verdict import (
@@ -100,8 +100,9 @@ def _about_distances(results: StudyResults) -> list[str]:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
         within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
         words = [
-            f"Its distances {reproduced(found.reliability)}: maps of two halves of the answers, stepped up to all "
-            f"answers by the formula of Spearman and Brown, have a reliability of {found.reliability:.2f}{within}.",
+            f"Its distances {describe_reliability(found.reliability)}: maps of two halves of the answers, "
+            f"extrapolated to all answers by the formula of Spearman and Brown, have a reliability of "
+            f"{found.reliability:.2f}{within}.",
             f"From {DISTANCES_GOOD:g} on distances can be trusted; below {DISTANCES_FAIR:g} not even what is near and "
             "what is far.",
         ]
@@ -139,9 +140,9 @@ def _about_ceiling(value: float, results: StudyResults) -> str:
             "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
-    ceiling = about_ceiling(best, results.level)
-    said = f"The {BEST_POSSIBLE}: {ceiling}, as answers to the same question disagree. {OTHER_PREDICTORS}"
-    if best.vague:
+    ceiling = replace(best, level=results.level)
+    said = f"The {BEST_POSSIBLE}: {ceiling.statement()}, as answers to the same question disagree. {OTHER_PREDICTORS}"
+    if best.is_vague:
         return f"{said} That is too wide to measure this map by."
     if grade_predictions(results) == "unknown":
         return said
@@ -201,7 +202,7 @@ def _about_curve(results: StudyResults) -> list[str]:
     words = [results.trend.sentence] if results.trend else []
     reliability = results.reliability
     if reliability is not None and reliability < DISTANCES_GOOD:
-        words.append(f"Distances that can be trusted would take {more_answers(reliability)}.")
+        words.append(f"Distances that can be trusted would take {describe_answers_needed(reliability)}.")
     return words
 
 
@@ -454,7 +455,7 @@ def _error(results: StudyResults) -> str:
     if error.ceiling is not None:
         around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
         within = f", {_level(results)} interval {around}" if around else ""
-        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.shown(decimals) if best else ''}{within}")
+        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
     return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(beside)})."
 
 

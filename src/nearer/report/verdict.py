@@ -44,8 +44,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nearer._common.formatting import format_number, intcomma, percent, pluralize
-from nearer.evaluation.ceiling import NEAR_CHANCE, SURELY_CHANCE, WIDE
-from nearer.evaluation.reproducibility import DISTANCES_FAIR, DISTANCES_GOOD, ELLIPSES_FAIR, ELLIPSES_GOOD, more_answers
+from nearer.evaluation.ceiling import AT_CHANCE, NEAR_CHANCE, WIDE_INTERVAL
+from nearer.evaluation.distances import (
+    DISTANCES_FAIR,
+    DISTANCES_GOOD,
+    ELLIPSES_FAIR,
+    ELLIPSES_GOOD,
+    describe_answers_needed,
+)
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.study.methods import method_title
 from nearer.study.records import NOT_CONVERGED, MethodRecord
@@ -232,10 +238,10 @@ def grade_predictions(results: StudyResults) -> Grade:
     error, low, high = measured
     best, chance = results.error.informative_ceiling, results.chance
     if high >= chance - (0.5 - NEAR_CHANCE):
-        return "poor" if low > chance - (0.5 - SURELY_CHANCE) else "unknown"
+        return "poor" if low > chance - (0.5 - AT_CHANCE) else "unknown"
     sure = share_of_way(high, None if best is None else best.low, chance)
     share = 1.0 if best is None else share_of_way(error, best.error, chance)
-    if sure < _SURELY_FAIR and high - low > WIDE:
+    if sure < _SURELY_FAIR and high - low > WIDE_INTERVAL:
         return "unknown"
     if share < _FAIR or sure < _SURELY_FAIR:
         return "poor"
@@ -307,7 +313,7 @@ def more_to_ask(results: StudyResults) -> str:
     reliability = results.reliability
     ask = "ask for more answers"
     if reliability is not None and reliability < DISTANCES_GOOD:
-        ask = f"ask for {more_answers(reliability)}"
+        ask = f"ask for {describe_answers_needed(reliability)}"
     asked, possible = results.counts.n_triads, results.counts.n_possible_triads
     if not asked or not possible:
         return ask
@@ -341,7 +347,7 @@ def _about_predictions(results: StudyResults, grade: Grade) -> str:
         return "Predictions were not tested on held-out answers"
     error, low, high = measured
     best, chance = results.error.informative_ceiling, results.chance
-    ceiling = f", {BEST_POSSIBLE}: {best.shown()}" if best is not None else ""
+    ceiling = f", {BEST_POSSIBLE}: {best.text()}" if best is not None else ""
     wrong = f"the map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{ceiling})"
     if grade == "unknown":
         return (

@@ -124,7 +124,7 @@ def draw_curve(study: Study) -> Axes:
     band = f"{format_level(study.settings.level)} interval"
     ax.fill_between(curve.sizes, curve.lows, curve.highs, color=INK, alpha=0.12, linewidth=0, label=band)
     ax.plot(curve.sizes, curve.errors, "o-", color=INK, markersize=4, linewidth=1.4)
-    known = study.ceiling is not None and not study.ceiling.best.vague
+    known = study.ceiling is not None and not study.ceiling.is_vague
     levels = {GUESSING: CHANCE} | ({BEST_POSSIBLE: study.ceiling.error} if study.ceiling and known else {})
     for name, height in levels.items():
         ax.axhline(height, color=FAINT, linewidth=1, linestyle="--")

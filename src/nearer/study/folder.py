@@ -23,7 +23,7 @@ from nearer._common.tables import escape_formula
 from nearer.checking import Findings, check_errors, message_of
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
-from nearer.evaluation.distances import DISTANCES, MOST_OBJECTS, SPREAD, distance_matrix, matrix_csv
+from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPREAD_FILE, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io import Answers
 from nearer.study.figures import FIGURES, draw_placed, draw_study
@@ -33,7 +33,7 @@ from nearer.study.study import Provenance, Study, fit_study
 
 MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
-DATA_FILES = (MAP, DISTANCES, SPREAD, RESULTS, LOG, "model.json", "model.npz")
+DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
 
@@ -211,14 +211,14 @@ def run_study(
 def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | None = None) -> list[str]:
     """Write the distances between all objects, with their spread where it is known, and return the names of the files.
 
-    Of more than `MOST_OBJECTS` there is none.
+    Of more than `MAX_MATRIX_OBJECTS` there is none.
     """
-    for name in (DISTANCES, SPREAD):  # of an earlier map
+    for name in (DISTANCES_FILE, SPREAD_FILE):  # of an earlier map
         (folder / name).unlink(missing_ok=True)
-    if model.n_objects_ > MOST_OBJECTS:
+    if model.n_objects_ > MAX_MATRIX_OBJECTS:
         return []
     found = distance_matrix(model, places)
-    files = {DISTANCES: found.matrix} | ({} if found.spread is None else {SPREAD: found.spread})
+    files = {DISTANCES_FILE: found.matrix} | ({} if found.spread is None else {SPREAD_FILE: found.spread})
     for name, matrix in files.items():
         write_text(folder / name, matrix_csv(matrix, found.objects))
     return list(files)
@@ -254,7 +254,7 @@ def write_run(
         for name, source in copied.items():
             if source.is_file():
                 shutil.copyfile(source, new / name)
-        if DISTANCES not in copied:
+        if DISTANCES_FILE not in copied:
             write_distances(model, new)
         if log:
             write_text(new / LOG, log)

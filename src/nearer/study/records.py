@@ -11,7 +11,7 @@ from nearer._common.findings import Severity
 from nearer._common.formatting import decimals, pluralize
 from nearer._common.results import Amount, Bounds, Count, Number, Result, Share
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.ceiling import Best
+from nearer.evaluation.ceiling import NoiseCeiling
 
 #: The code of the finding that the chains of a posterior disagree.
 NOT_CONVERGED = "not-converged"
@@ -134,14 +134,14 @@ class ErrorRecord(_Record):
     unit: str | None = None
 
     @property
-    def best(self) -> Best | None:
+    def best(self) -> NoiseCeiling | None:
         """The noise ceiling with its interval, which may be vague."""
-        return Best.read(asdict(self))
+        return NoiseCeiling.read(asdict(self))
 
     @property
-    def informative_ceiling(self) -> Best | None:
+    def informative_ceiling(self) -> NoiseCeiling | None:
         """The noise ceiling, unless it is vague."""
-        return Best.known(asdict(self))
+        return NoiseCeiling.read_informative(asdict(self))
 
     @property
     def of_map(self) -> tuple[float, float | None, float | None] | None:

@@ -44,9 +44,9 @@ from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
 from nearer.evaluation.dimension import NO_DIMENSION, DimensionChoice, choose_dimension
-from nearer.evaluation.held_out import HeldOutError, Judgeable, held_out_error
+from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
+from nearer.evaluation.held_out import Evaluable, HeldOutError, held_out_error
 from nearer.evaluation.metrics import margins
-from nearer.evaluation.reproducibility import DISTANCES_FAIR, SplitHalf, ellipse_size
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
@@ -185,9 +185,8 @@ class Study:
         if self.curve is None:
             return None
         few = any(finding.code == "too-few" for finding in self.findings or ())
-        best = None if self.ceiling is None else self.ceiling.best
         unit = "people" if self.settings.by == "annotators" else "answers"
-        return curve_trend(self.curve, few=few, best=best, level=self.settings.level, unit=unit)
+        return curve_trend(self.curve, few=few, ceiling=self.ceiling, level=self.settings.level, unit=unit)
 
     @property
     def n_components(self) -> int:
@@ -475,7 +474,7 @@ def _curve(study: Study, seed: int) -> LearningCurve:
     return learning_curve(method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 
-def _weighted_like_map(settings: RunSettings, method: OrdinalEmbedding) -> Judgeable:
+def _weighted_like_map(settings: RunSettings, method: OrdinalEmbedding) -> Evaluable:
     """Return the method, with people weighted if the map was fitted so."""
     return AnnotatorWeighted(method, random_state=settings.seed) if settings.weigh_annotators else method
 

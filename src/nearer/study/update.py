@@ -41,8 +41,8 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import load_model
-from nearer.evaluation.distances import DISTANCES, SPREAD
-from nearer.evaluation.held_out import judge, read_judged
+from nearer.evaluation.distances import DISTANCES_FILE, SPREAD_FILE
+from nearer.evaluation.held_out import evaluate, read_weighted
 from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
 from nearer.io import Answers, Catches, Kind, ReadingReport
@@ -387,8 +387,8 @@ def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
     rows = known[comparisons.rows].all(axis=1)
     if not rows.any():
         return None
-    judged = read_judged(comparisons[rows].reindex(earlier.objects_))
-    wrong, _ = judge(earlier, judged)
+    judged = read_weighted(comparisons[rows].reindex(earlier.objects_))
+    wrong, _ = evaluate(earlier, judged)
     return float(np.average(wrong, weights=judged.sample_weight))
 
 
@@ -542,7 +542,7 @@ def rotate_study(stored: StoredStudy, axes: FloatArray, folder: Path, note: str)
         raise ValueError(f"{folder} has the map that is to be rotated; choose another folder with --out")
     rotated = rotated_results(stored.results, axes)
     new = StoredStudy(stored.model.rotated(axes), replace(rotated, notes=(*rotated.notes, note)), folder)
-    unchanged = {name: stored.folder / name for name in (*FIGURES, DISTANCES, SPREAD) if name != "map.png"}
+    unchanged = {name: stored.folder / name for name in (*FIGURES, DISTANCES_FILE, SPREAD_FILE) if name != "map.png"}
     log = (stored.folder / LOG).read_text(encoding="utf-8") if (stored.folder / LOG).is_file() else ""
     write_run(new.model, new.results, folder, unchanged, f"{log}rotated: {note}\n")
     return new

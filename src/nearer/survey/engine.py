@@ -281,7 +281,7 @@ def _ceiling(questions: Questions) -> dict[str, Any] | None:
         return None
     return {
         "value": found.error, "low": found.low, "high": found.high, "n": found.n_questions,
-        "vague": found.best.vague,
+        "vague": found.is_vague,
     }  # fmt: skip
 
 

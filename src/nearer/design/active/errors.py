@@ -33,7 +33,7 @@ from nearer._common.formatting import pluralize
 from nearer.design.active.pool import QuestionKey
 from nearer.design.active.record import Record
 from nearer.design.mix import AGAIN, TEST
-from nearer.evaluation.intervals import wilson
+from nearer.evaluation.intervals import wilson_interval
 from nearer.model.answers import answer_probability
 from nearer.sampling.model import TRIAL_EXPONENT, Draws
 
@@ -63,7 +63,7 @@ class HeldOutError(float):
     def of(cls, wrong: FloatArray) -> Self:
         """Return the error of answers, each wrong by a share between 0 and 1."""
         error = cls(wrong.mean())
-        error.low, error.high = wilson(float(error), len(wrong), float(ndtri(0.975)))
+        error.low, error.high = wilson_interval(float(error), len(wrong), float(ndtri(0.975)))
         error.n_answers = len(wrong)
         return error
 

@@ -28,7 +28,7 @@ from nearer.design.active.errors import ErrorReduction, HeldOutError, MapErrors,
 from nearer.design.active.lookahead import Choose, Lookahead, WeightedComparisons, draw_preposterior
 from nearer.design.active.pool import Pool, form_of
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
-from nearer.evaluation.reproducibility import ellipse_size
+from nearer.evaluation.distances import ellipse_size
 from nearer.geometry import align
 from nearer.model.answers import answer_probability
 from nearer.sampling.model import DistinctComparisons, Draws, distinct_comparisons

@@ -13,7 +13,7 @@ from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, GNMDS, STE, PosteriorEmbedding
 from nearer.evaluation import Bootstrap, bootstrap, procrustes_error
-from nearer.evaluation.uncertainty import Imitation, imitate, squared_distances, telling_clearness
+from nearer.evaluation.uncertainty import Simulator, choose_clearness, fit_simulator, squared_distances
 from nearer.geometry import align
 from nearer.sampling import NUTS
 
@@ -213,13 +213,13 @@ def test_a_posterior_brings_its_own_maps(answers):
     assert trust.maps.shape == (20, 15, 2)
 
 
-def test_imitation_answers_with_its_own_chances(points, answers):
-    always = Imitation(points, np.zeros(5))
+def test_a_simulator_answers_with_its_own_error_rates(points, answers):
+    always = Simulator(points, np.zeros(5))
     rng = np.random.default_rng(0)
     clean = sample_triplets(points, 600, random_state=1)
     assert np.array_equal(always.answers(clean, rng).oriented, clean.oriented)
     assert np.array_equal(always.answers(answers, rng).oriented, clean.oriented)
-    lapsing = Imitation(points, np.full(5, 0.2)).answers(clean, rng)
+    lapsing = Simulator(points, np.full(5, 0.2)).answers(clean, rng)
     assert np.mean(lapsing.answers < 0) == pytest.approx(0.2, abs=0.05)
 
 
@@ -232,7 +232,7 @@ def test_copies_look_like_the_data_once_they_are_fitted(points):
         return [STE(2).fit(each).embedding_ for each in sets]
 
     rng = np.random.default_rng(0)
-    found = imitate(answers, fitted.embedding_, fit, rng)
+    found = fit_simulator(answers, fitted.embedding_, fit, rng)
     copies = [found.answers(answers, rng) for _ in range(10)]
     again = np.mean([1 - STE(2).fit(copy).score(copy) for copy in copies])
     assert again == pytest.approx(wrong, abs=0.03)
@@ -247,16 +247,16 @@ def test_imitation_takes_back_what_wrong_answers_do_to_every_map():
     def fit(sets):
         return [STE(2).fit(each).embedding_ for each in sets]
 
-    found = imitate(answers, embedding, fit, np.random.default_rng(0))
+    found = fit_simulator(answers, embedding, fit, np.random.default_rng(0))
     assert procrustes_error(found.points, points) < 0.9 * procrustes_error(embedding, points)
 
 
-def test_misses_are_what_a_fitted_map_lacks(points):
+def test_errors_are_what_a_fitted_map_lacks(points):
     centred = points - points.mean(axis=0)
-    imitation = Imitation(centred, np.full(5, 0.1))
+    simulator = Simulator(centred, np.full(5, 0.1))
     turned = 3 * points @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 2
-    assert np.allclose(imitation.misses([turned]), 0, atol=1e-12)
-    assert np.allclose(imitation.misses([np.zeros_like(points)]), 0)
+    assert np.allclose(simulator.errors([turned]), 0, atol=1e-12)
+    assert np.allclose(simulator.errors([np.zeros_like(points)]), 0)
 
 
 def test_a_vanished_map_lies_at_the_centre(points):
@@ -313,9 +313,9 @@ def test_copies_err_by_the_clearness_that_the_answers_err_by(clearness):
     near, far = (np.sum((points[rows[:, 0]] - points[rows[:, end]]) ** 2, axis=1) for end in (1, 2))
     odds = 3 * np.log(far / near) if clearness == "ratio" else far - near
     answers = Comparisons.from_triplets(rows, rng.random(4000) < 1 / (1 + np.exp(-odds)))
-    assert telling_clearness(answers, points) == clearness
-    copies = Imitation(points, np.linspace(0.5, 0, 5), clearness).answers(answers, rng)
-    assert telling_clearness(copies, points) == clearness
+    assert choose_clearness(answers, points) == clearness
+    copies = Simulator(points, np.linspace(0.5, 0, 5), clearness).answers(answers, rng)
+    assert choose_clearness(copies, points) == clearness
 
 
 def test_annotators_are_resampled_where_enough_of_them_are_known():

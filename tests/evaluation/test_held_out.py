@@ -20,8 +20,8 @@ from nearer.evaluation import (
     margins,
     neg_log_loss_scorer,
 )
-from nearer.evaluation.intervals import clustered_variance, error_interval, overlap_factor, wilson
-from nearer.evaluation.reproducibility import SplitHalf
+from nearer.evaluation.distances import SplitHalf
+from nearer.evaluation.intervals import clustered_variance, error_interval, overlap_factor, wilson_interval
 
 POINTS = make_gaussian(12, 2, random_state=0)
 ALL = sample_triplets(POINTS)
@@ -214,7 +214,7 @@ def test_intervals_hold_the_error_as_often_as_they_say_when_trials_err_as_one():
         wrong = (comparisons.answers < 0).astype(float)
         found = error_interval(wrong, np.ones(len(wrong)), comparisons.trials, 0.95)
         held += found.low <= 0.2 <= found.high
-        low, high = wilson(found.error, len(comparisons), 1.96)
+        low, high = wilson_interval(found.error, len(comparisons), 1.96)
         naive += low <= 0.2 <= high
     assert 0.92 <= held / repeats < 1
     assert naive / repeats < 0.75
@@ -230,7 +230,7 @@ def test_held_out_intervals_hold_the_expected_error_of_maps_that_vary_with_their
     expected = 0.2 + 0.6 * np.mean(wrong)
     found = [held_out_error(method, each, random_state=0) for each in asked[30:]]
     assert sum(each.low <= expected <= each.high for each in found) >= 37
-    alone, (low, high) = found[0], wilson(found[0].error, 160 / overlap_factor(5), stdtrit(159, 0.975))
+    alone, (low, high) = found[0], wilson_interval(found[0].error, 160 / overlap_factor(5), stdtrit(159, 0.975))
     assert (alone.low, alone.high) == pytest.approx((low, high), abs=0.004)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nearer.evaluation.ceiling import Best
+from nearer.evaluation.ceiling import NoiseCeiling
 from nearer.evaluation.curves import trend
 
 
@@ -17,12 +17,12 @@ from nearer.evaluation.curves import trend
         (0.3, 0.15, 0.2, {}, "falls"),
         (0.152, 0.15, 0.04, {"few": True}, "unknown"),
         (0.2, 0.15, 0.04, {"few": True}, "falls"),
-        (0.2, 0.15, 0.04, {"best": Best(0.149, 0.13, 0.17)}, "settled"),
-        (0.165, 0.15, 0.07, {"best": Best(0.149, 0.13, 0.17)}, "settled"),
-        (0.2, 0.15, 0.04, {"best": Best(0.1, 0.08, 0.12)}, "falls"),
-        (0.2, 0.15, 0.04, {"best": Best(0.14, 0.08, 0.16)}, "falls"),  # 7% may still be gained
-        (0.37, 0.26, 0.04, {"best": Best(0.39, 0.18, 0.5)}, "falls"),  # a ceiling that may be anywhere
-        (0.3, 0.15, 0.2, {"best": Best(0.149, 0.13, 0.17)}, "falls"),  # an error that may be anywhere
+        (0.2, 0.15, 0.04, {"ceiling": NoiseCeiling(0.149, 0.13, 0.17)}, "settled"),
+        (0.165, 0.15, 0.07, {"ceiling": NoiseCeiling(0.149, 0.13, 0.17)}, "settled"),
+        (0.2, 0.15, 0.04, {"ceiling": NoiseCeiling(0.1, 0.08, 0.12)}, "falls"),
+        (0.2, 0.15, 0.04, {"ceiling": NoiseCeiling(0.14, 0.08, 0.16)}, "falls"),  # 7% may still be gained
+        (0.37, 0.26, 0.04, {"ceiling": NoiseCeiling(0.39, 0.18, 0.5)}, "falls"),  # a ceiling that may be anywhere
+        (0.3, 0.15, 0.2, {"ceiling": NoiseCeiling(0.149, 0.13, 0.17)}, "falls"),  # an error that may be anywhere
         (0.165, 0.15, 0.04, {"falls_by": [0.005, 0.0]}, "falls"),
         (0.165, 0.15, 0.04, {"falls_by": [0.012, 0.0]}, "unknown"),
         (0.165, 0.15, 0.04, {"falls_by": [0.04, 0.0]}, "unknown"),
@@ -48,7 +48,7 @@ def test_the_error_at_half_of_the_size_is_taken_whatever_lies_between():
 
 
 def test_near_the_ceiling_what_is_left_to_gain_is_told():
-    found = trend([300, 600], [0.18, 0.168], [0.17, 0.155], [0.19, 0.18], best=Best(0.157, 0.134, 0.183))
+    found = trend([300, 600], [0.18, 0.168], [0.17, 0.155], [0.19, 0.18], ceiling=NoiseCeiling(0.157, 0.134, 0.183))
     assert found.sentence.endswith("would hardly make predictions better, by 3.4% of comparisons at most.")
 
 
