@@ -114,17 +114,10 @@ def predictive_probability(draws: Draws, rows: NDArray[np.integer], n_threads: i
 
 
 class Summary(NamedTuple):
-    """One map for all draws, and the mean squares of their deviations from it once aligned.
+    """One map for all draws, and the mean squares of their deviations from it once aligned."""
 
-    Attributes
-    ----------
-    embedding : ndarray, shape (n, q)
-        Centered, axes in order of falling variance, as large as the draws are.
-    covariances : ndarray, shape (n, q, q)
-    """
-
-    embedding: FloatArray
-    covariances: FloatArray
+    embedding: FloatArray  # (n, q): centered, axes in order of falling variance, as large as the draws are
+    covariances: FloatArray  # (n, q, q)
 
 
 def mean_map(draws: Draws) -> FloatArray:
