@@ -1,4 +1,4 @@
-"""What draws tell: convergence of the chains, predictive probabilities, one map with its uncertainty, dimensions.
+"""Summaries of draws: convergence of the chains, predictive probabilities, one map with its uncertainty, dimensions.
 
 R-hat and the effective number of draws are those of Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021): chains are
 split in halves, and draws replaced by normal scores of their ranks, so that heavy tails do no harm.

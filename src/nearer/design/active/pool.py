@@ -27,7 +27,7 @@ _N_COMPARED = 20  # questions of which the one is taken whose objects came up le
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The form of a question: how many objects it shows, and what each possible answer says."""
+    """The form of a question: how many objects it shows, and what follows from each possible answer."""
 
     name: str
     width: int  # of objects; the first is the anchor, if there is one

@@ -223,7 +223,7 @@ def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, tupl
     """Return how people are asked, as requested or as they were, and a note if that cannot be chosen."""
     kind = request.kind or ("triplet" if history is None else history.answers.kind)
     if kind == "grid" and history is None:
-        raise ValueError("a grid needs its size: say --kind '2 of 8' where two of eight are to be chosen")
+        raise ValueError("a grid needs its size: pass --kind '2 of 8' if two of eight are to be chosen")
     if kind == "grid" and history is not None:
         return kind_to_ask(history.answers), ()
     if kind in ASKABLE_KINDS or " of " in kind:

@@ -141,7 +141,7 @@ def answered_keys(questions: Questions, answered: Iterable[AnsweredQuestion]) ->
 def check_enough_questions(
     questions: Questions, n: int, participants: Sequence[str | None], done: dict[Any, set[QuestionKey]]
 ) -> None:
-    """Reject more questions than the pool has beside those that each participant has answered."""
+    """Reject more questions than are left in the pool for each participant."""
     for person in participants or (None,):
         barred = done.get(person, set())
         left = questions.pool.size - len(barred)
