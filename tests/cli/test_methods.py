@@ -125,7 +125,7 @@ def test_several_views_have_no_ellipses_and_say_why(files, tmp_path, capsys):
         ("NonmetricMDS", "ties=some", "ties must be 'primary' or 'secondary'"),
         ("MLDS", "link=probit", "n_components must be 1"),
         ("LOE", "rank=2", "LOE has no setting 'rank'"),
-        ("SPE", "connectivity=b-matching", "comparisons say nothing of a b-matching"),
+        ("SPE", "connectivity=b-matching", "comparisons do not define a b-matching"),
     ],
 )
 def test_settings_that_cannot_be_had_are_refused(method, settings, words, files, tmp_path, capsys):

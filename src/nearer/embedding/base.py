@@ -84,7 +84,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wra
         return self._wrapped_map()
 
     def _check_objects(self, X: Any) -> None:
-        """Refuse what is not about the objects of the map."""
+        """Reject what is not about the objects of the map."""
         if isinstance(X, StreamedComparisons):
             if X.n_objects > self.n_objects_:
                 raise ValueError(f"{X.title} is about {X.n_objects} objects, and the map has {self.n_objects_}")
@@ -138,7 +138,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
 
     @abstractmethod
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        """Find a map, from a given one on if there is one, and keep it."""
+        """Find a map, starting at a given one if there is one, and store it."""
 
     @abstractmethod
     def _add_objects(self, added: Comparisons) -> None:
@@ -195,7 +195,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         """Add comparisons to those fitted before and go on from the present map; the first call is a `fit`.
 
         Objects that are new take part from where `place` puts them. Methods over Gram matrices start afresh, as their
-        solution does not depend on the start. The map is turned to lie on the one before as well as it can.
+        solution does not depend on the start. The map is aligned with the one before by a rotation.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         return None
 
     def rotated(self, axes: ArrayLike) -> Self:
-        """Return a copy whose map is turned, or mirrored: ``embedding_ @ axes``. It predicts the same.
+        """Return a copy with a rotated, or mirrored, map: ``embedding_ @ axes``. Its predictions are the same.
 
         Parameters
         ----------
@@ -300,15 +300,15 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
             Orthogonal, such as `nearer.geometry.axes_along` returns.
         """
         check_is_fitted(self)
-        turn, p = np.asarray(axes, dtype=np.float64), self.embedding_.shape[1]
-        if turn.shape != (p, p) or not np.allclose(turn.T @ turn, np.eye(p), atol=1e-8):
-            raise ValueError(f"axes must be an orthogonal matrix of shape ({p}, {p}), got shape {turn.shape}")
+        rotation, p = np.asarray(axes, dtype=np.float64), self.embedding_.shape[1]
+        if rotation.shape != (p, p) or not np.allclose(rotation.T @ rotation, np.eye(p), atol=1e-8):
+            raise ValueError(f"axes must be an orthogonal matrix of shape ({p}, {p}), got shape {rotation.shape}")
         copied = copy.copy(self)
-        copied._rotate(turn)
+        copied._rotate(rotation)
         return copied
 
     def _rotate(self, axes: FloatArray) -> None:
-        """Turn everything that has the axes of the map; arrays are replaced, not written into."""
+        """Rotate everything that has the axes of the map; arrays are replaced, not written into."""
         self.embedding_ = self.embedding_ @ axes + 0.0
 
     def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
@@ -317,7 +317,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         return None
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together, as damage to the files of a model leaves them."""
+        """Reject inconsistent fitted values, such as those of a damaged file."""
         self._check_settings()
         state = vars(self)
         comparisons, embedding, n = state["comparisons_"], state["embedding_"], state["n_objects_"]
@@ -337,7 +337,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         check_integer("n_components", self.n_components, 1)
 
     def _check_dimensions(self, n_objects: int) -> None:
-        """Refuse more dimensions than n points can fill: n - 1."""
+        """Reject more dimensions than n points can fill: n - 1."""
         if self.n_components is not None and self.n_components >= n_objects:
             raise ValueError(
                 f"n_components={self.n_components} is too many for {pluralize(n_objects, 'object')}, which fill "
@@ -374,7 +374,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
 
     @contextmanager
     def _warning_of_early_interrupt(self) -> Iterator[None]:
-        """Say that there is no map where an interrupt comes before the first."""
+        """Warn that there is no map where an interrupt comes before the first."""
         try:
             yield
         except KeyboardInterrupt:
@@ -382,7 +382,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
             raise
 
     def _warn_of_outcome(self, advice: str, interrupted: bool) -> None:
-        """Warn of a fit that is not what it should be; an interrupt goes on after it has left its map."""
+        """Warn of a fit that is not what it should be; re-raise an interrupt, whose best map is stored."""
         try:
             self._warn(advice)
         finally:
@@ -453,13 +453,13 @@ def with_new_objects(
             f"no comparison links {format_label(new[0])} to an object of the map; add some, or fit all "
             "comparisons together"
         )
-    unheard = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
-    if len(unheard):
+    unplaced = np.setdiff1d(np.arange(len(old), comparisons.n_objects), comparisons.rows)
+    if len(unplaced):
         raise ValueError(
-            f"object {format_label(comparisons.objects[unheard[0]])} is not on the map, and no comparison says where "
+            f"object {format_label(comparisons.objects[unplaced[0]])} is not on the map, and no comparison says where "
             f"it belongs; the map has {len(old)} objects, so new indices go on from {len(old)}"
             if are_indices(old)
-            else f"object {format_label(comparisons.objects[unheard[0]])} is neither on the map nor in a comparison; "
+            else f"object {format_label(comparisons.objects[unplaced[0]])} is neither on the map nor in a comparison; "
             "leave it out of the objects"
         )
     return comparisons

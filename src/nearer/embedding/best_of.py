@@ -1,8 +1,8 @@
 """BestOf: several methods, of which held-out answers choose one.
 
 No method is the best for all judgments: with few answers of many objects a convex one is, with many noisy answers a
-likelihood, with tight clusters one of heavy tails. Which it is can be told from the answers at hand, at the price of
-fitting all of them to each fold.
+likelihood, with tight clusters one of heavy tails. The answers at hand show which, at the price of fitting all methods
+to each fold.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class BestOf(OrdinalEmbedding):
         return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
         if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
@@ -220,7 +220,7 @@ class BestOf(OrdinalEmbedding):
         They are those of the chosen method, calibrated on the answers that were held out to choose it; without a
         choice they are its own.
         """
-        asked = self._comparisons(X)  # or an estimator that is not fitted would speak of its missing best_
+        asked = self._comparisons(X)  # or an estimator that is not fitted would name its missing best_
         if self._calibration is None:
             return self.best_.predict_proba(X)
         holds = self._calibration.probability(_log_odds(self.best_, asked))
@@ -245,7 +245,7 @@ class _HeldOut(NamedTuple):
 
 def _fit_quietly(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
     with warnings.catch_warnings():
-        # A fold may be too small for a method, which its error then tells.
+        # A fold may be too small for a method, which its error then shows.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return method.fit(comparisons)
 

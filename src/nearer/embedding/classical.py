@@ -68,7 +68,7 @@ class Classical(LossEmbedding):
         self.device = device
 
     def __init_subclass__(cls) -> None:
-        """Write what all methods share into the docstring of each, where it says so."""
+        """Replace {shared} in the docstring of a method."""
         super().__init_subclass__()
         if cls.__doc__ and "{shared}" in cls.__doc__:
             cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED.replace("{name}", cls.__name__))
@@ -81,7 +81,9 @@ class Classical(LossEmbedding):
         self._report(fitted)
 
     def _recipe(self, in_memory: bool = True) -> Recipe:
-        solver = for_device(self._solver(), self.device, in_memory=in_memory)
+        solver = self._solver()
+        if self.device is not None:
+            solver = for_device(solver, self.device, in_memory=in_memory)
         return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
 
     def _solver(self) -> AnySolver:
@@ -203,8 +205,8 @@ class CKL(Classical):
     n_components : int, default 2
         Dimension p of the map.
     mu : float > 0, default 1
-        The squared distance below which answers become guesses: the unit of the map, which the trace penalty is felt
-        in. The smaller it is, the more only the ratio of two distances counts.
+        The squared distance below which answers become guesses: the unit of the map, in which the trace penalty
+        acts. The smaller it is, the more only the ratio of two distances counts.
     trace : float >= 0, default 0.003
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point.
     {shared}

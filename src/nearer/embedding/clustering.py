@@ -254,7 +254,7 @@ def _cut(tree: FloatArray, n_clusters: int) -> NDArray[np.intp]:
 
 
 def _warn_of_parts(comparisons: Comparisons) -> None:
-    """Say which objects no pair that was compared connects to the others: nothing tells how alike such groups are."""
+    """Warn of objects that no compared pair connects to the others: how similar such groups are is unknown."""
     n, rows = comparisons.n_objects, comparisons.quadruplets
     ends = np.concatenate([rows[:, [0, 1]], rows[:, [2, 3]]])
     graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()

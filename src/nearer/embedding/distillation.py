@@ -4,7 +4,7 @@ The best predictor is often no map of p dimensions: a Gram matrix of high rank, 
 as the study asks them, the predictor (the teacher) gives the probability of each answer, and maps of p dimensions are
 fitted to these soft answers. The map that agrees best is kept.
 
-Draws of a posterior differ by rotations that no comparison can tell apart. Where comparisons leave little open, their
+Draws of a posterior differ by rotations that comparisons do not determine. Where comparisons leave little open, their
 mean after alignment is a good map; where they leave much open the mean is a shrunken cloud, and distillation is better.
 """
 
@@ -116,7 +116,7 @@ def _count_questions(
 def distill_gram(
     comparisons: Comparisons, predictor: Predictor, calibration: Calibration, own: FloatArray, rng: np.random.Generator
 ) -> tuple[FloatArray, bool]:
-    """Distil a Gram matrix into a map of as many dimensions as a given map has."""
+    """Distill a Gram matrix into a map of as many dimensions as a given map has."""
     n, size = comparisons.n_objects, predictor.size(comparisons)
     if not size > 0:
         return own, False
@@ -169,7 +169,7 @@ def distill_posterior(
     rng: np.random.Generator,
     n_threads: int | None,
 ) -> tuple[FloatArray, bool]:
-    """Distil the draws of a posterior into a map of p dimensions."""
+    """Distill the draws of a posterior into a map of p dimensions."""
     # All objects are asked about, also those in no comparison: in the middle of the map, where they would be put
     # otherwise, an object is near to all others. The more questions of the study there are for each object, the more
     # they count next to those drawn: they show which questions matter, but a few would be overfitted.

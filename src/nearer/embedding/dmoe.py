@@ -65,7 +65,7 @@ class DMOE(GramEmbedding):
     small rank.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
-    of about ten fits: see `nearer.embedding.dmoe_search`. Settings that it cannot tell apart share in the result. A
+    of about ten fits: see `nearer.embedding.dmoe_search`. Settings that it cannot separate share in the result. A
     value that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor
     is there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`,
     and for Algorithm 1 of the paper and solvers beyond those named below.
@@ -93,7 +93,7 @@ class DMOE(GramEmbedding):
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
         500 objects and 50,000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
-        beyond; `solver_` tells which. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
+        beyond; `solver_` is the one taken. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -201,7 +201,7 @@ class DMOE(GramEmbedding):
         self._report(fitted)
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
-        """Return what cross-validation says of the settings that are open; None where there is nothing to choose."""
+        """Return the cross-validation of the settings that are open; None where there is nothing to choose."""
         if hasattr(self, "_reused_search"):
             return self._reused_search
         given = self._fixed_settings()
@@ -268,7 +268,7 @@ class DMOE(GramEmbedding):
         return OF_RANK if kind == "auto" else _SOLVERS["factored"]
 
     def _check_device(self, kind: Kind) -> None:
-        """Refuse a device where there is nothing for it to do, before a search that may take minutes."""
+        """Reject a device that has nothing to do, before a search that may take minutes."""
         if self.device not in (None, "auto") and kind != "factored":
             raise ValueError(
                 f"device={self.device!r} is for solver='factored'; solver={self.solver!r} solves the convex problem "
@@ -315,12 +315,12 @@ class DMOE(GramEmbedding):
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
 
     def _with_chosen_settings(self) -> DMOE:
-        """Return a DMOE, not yet fitted, that takes over the settings, their shares and the calibration of this fit."""
+        """Return an unfitted DMOE with the settings, their shares and the calibration of this fit."""
         check_is_fitted(self)
         same: DMOE = clone(self)
         if self._search is not None and self._search.has_best and not self._search.interrupted:

@@ -266,7 +266,7 @@ def comparisons_per_object(comparisons: Comparisons) -> float:
 
 
 def n_splits(n_comparisons: float) -> tuple[int, int]:
-    """Return into how many folds comparisons are split, and how many of these are held out in turn."""
+    """Return the number of folds, and how many of them are held out."""
     # With many comparisons the best penalty falls so fast with their number that most of them must be there to fit, and
     # a tenth suffices to judge.
     if n_comparisons <= 5000:
@@ -284,7 +284,7 @@ class SearchResult:
     means: FloatArray  # (candidates,), over all comparisons that a candidate was judged by
     shares: FloatArray  # (candidates,), adding up to 1; 0 for those that dropped out or lie far behind
     interrupted: bool  # whether it ended before its last fold; without any fold there are no shares
-    # what held-out margins of the average by shares say about probabilities; None without any fold
+    # of held-out margins of the average by shares; None without any fold
     calibration: Calibration | None = None
 
     @property
@@ -308,7 +308,7 @@ class SearchResult:
         return self.candidates[self.best_index]
 
     def best_of_rank(self, rank: int) -> Candidate | None:
-        """Return the candidate of that rank that did best; None if there is none, or nothing to tell by."""
+        """Return the best candidate of a rank; None if there is none, or no fold."""
         places = [place for place in self.order if self.candidates[place].rank == rank]
         return self.candidates[places[0]] if places and self.has_best else None
 
@@ -461,7 +461,7 @@ class _Race:
         return total
 
     def calibration(self) -> Calibration | None:
-        """Return what the margins judged so far say about probabilities."""
+        """Return the calibration of the margins judged so far."""
         if not self.folds:
             return None
         sharing = self.shares() > 0

@@ -94,7 +94,7 @@ def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
 
 
 def align_fit(fitted: Fitted, onto: FloatArray | None) -> Fitted:
-    """Return a fit with its map turned to lie on the one before it, if there is one."""
+    """Return a fit with its map rotated onto the one before it, if there is one."""
     if onto is None:
         return fitted
     return replace(fitted, embedding=align(fitted.embedding, onto, scaling=False, moving=False))
@@ -127,7 +127,7 @@ def fit_points(
     start: FloatArray | None = None,
     callback: Callback | None = None,
 ) -> Fitted:
-    """Solve for points; the map is these points, centred, axes in order of falling variance."""
+    """Solve for points; the map is these points, centered, axes in order of falling variance."""
     if not isinstance(source, InMemory) or not _mentions_few(source.comparisons):
         return _fit_compared(source, recipe, rng, start, callback)
     n = source.n_objects
@@ -294,7 +294,7 @@ class GramEmbedding(LossEmbedding):
     specificities_: FloatArray
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if hasattr(self, "gram_") and self.gram_.shape != (n, n):

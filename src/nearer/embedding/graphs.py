@@ -43,7 +43,7 @@ MAX_TRIPLETS = 1_000_000  # of a graph that are written down; a larger one is sa
 
 
 class GraphInputMixin(OrdinalEmbedding):
-    """Base of estimators that take an unweighted graph: each neighbour is nearer than each object that is none."""
+    """Base of estimators that take an unweighted graph: each neighbor is nearer than each object that is none."""
 
     def fit(
         self,
@@ -81,12 +81,12 @@ class GraphInputMixin(OrdinalEmbedding):
         return self.fit_graph(X, callback=callback)
 
     def fit_graph(self, adjacency: Any, *, objects: Any = None, callback: Callback | None = None) -> Self:
-        """Fit a map to an unweighted graph: the triplets (i, j, k) of every neighbour j and every other k of each i.
+        """Fit a map to an unweighted graph: the triplets (i, j, k) of every neighbor j and every other k of each i.
 
         Parameters
         ----------
         adjacency : SciPy sparse or array-like, shape (n, n)
-            Row i has ones at the neighbours of i and zeros elsewhere. It need not be symmetric.
+            Row i has ones at the neighbors of i and zeros elsewhere. It need not be symmetric.
         objects : sequence of labels, shape (n,), optional
             The numbers 0..n-1 if left out.
         callback : callable, optional
@@ -104,7 +104,7 @@ class GraphInputMixin(OrdinalEmbedding):
         if self.n_objects not in (None, graph.n_objects):
             raise ValueError(
                 f"n_objects={self.n_objects}, but the adjacency matrix has {graph.n_objects} rows; leave it out, or "
-                "add empty rows and columns for objects without neighbours"
+                "add empty rows and columns for objects without neighbors"
             )
         size = MAX_TRIPLETS if graph.n_triplets > MAX_TRIPLETS else None
         rng = stream(0 if self.random_state is None else self.random_state, "triplets")
@@ -166,15 +166,15 @@ class SOE(GraphInputMixin, Classical):
 
 _N_LANDMARKS = 300
 _TIE_BREAK = 1e-6
-_PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbour
+_PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbor
 _MAX_UNFOLDING_ITER = 200  # at each of them
 
 
 class LOE(SOE):
     """Local ordinal embedding (Terada and von Luxburg 2014): a map of an unweighted graph.
 
-    Minimizes max(1 + d(i, j) - d(i, k), 0)^2 over all neighbours j and all other objects k of each i, so that in the
-    map, too, neighbours are nearest. All triplets of the graph count, but only those within reach are looked at.
+    Minimizes max(1 + d(i, j) - d(i, k), 0)^2 over all neighbors j and all other objects k of each i, so that in the
+    map, too, neighbors are nearest. All triplets of the graph count, but only those within reach are looked at.
     Comparisons are taken as well, and then the method is `SOE`.
 
     Parameters
@@ -234,7 +234,7 @@ class LOE(SOE):
 def fit_graph_points(
     graph: Graph, recipe: Recipe, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
 ) -> Fitted:
-    """Solve for points of a graph; the map is these points, centred, axes in order of falling variance."""
+    """Solve for points of a graph; the map is these points, centered, axes in order of falling variance."""
     # The tolerance is meant for each edge: most triplets of a large graph never cost anything, so that their mean would
     # be small from the beginning.
     problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
@@ -298,7 +298,7 @@ def isomap_start(graph: Graph, n_components: int) -> FloatArray:
 
 
 def rescaled_start(problem: GraphProblem, points: FloatArray) -> FloatArray:
-    """Return points rescaled_start such that the loss is least, of sizes at which neighbours are 0.1 to 100 apart."""
+    """Return points scaled such that the loss is least, of sizes at which neighbors are 0.1 to 100 apart."""
     first, second = problem.graph.edges.T
     typical = float(np.mean(np.linalg.norm(points[first] - points[second], axis=1)))
     # A grid, not a search: rounding must not decide where the descent begins.
@@ -324,7 +324,7 @@ class SPE(GraphInputMixin, GramEmbedding):
     n_components : int, default 2
         Dimension p of the map.
     connectivity : {"knn", "b-matching"}, default "knn"
-        Which algorithm it is: every neighbour of an object is nearer than every other object, or the graph is the
+        Which algorithm it is: every neighbor of an object is nearer than every other object, or the graph is the
         shortest of all graphs with its degrees. Comparisons are taken as constraints of the first kind.
     rank : int, optional
         Of the Gram matrix. If left out, any up to 300 objects, which makes the problem convex, and 10 beyond.
@@ -399,7 +399,7 @@ class SPE(GraphInputMixin, GramEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
         if self.connectivity != "knn":
-            raise ValueError("comparisons say nothing of a b-matching; pass a graph, or connectivity='knn'")
+            raise ValueError("comparisons do not define a b-matching; pass a graph, or connectivity='knn'")
         among, seen = restrict_to_seen(with_positive_weight(comparisons))
         before = usable_start(start, self._rank(comparisons.n_objects))
         known = None if before is None else before[seen]

@@ -41,8 +41,8 @@ class IndividualDifferences(OrdinalEmbedding):
     For person s the squared distance of two objects is sum_k w_sk (x_ik - x_jk)^2. Answers follow from it as in
     `PosteriorEmbedding`: each person has a steepness and a lapse rate of their own. Logarithms of weights are drawn
     from a normal distribution, whose spread is found from the answers of all (empirical Bayes): who gave few answers is
-    taken to be like the others. Weights fix the axes, which in other maps may be turned at will. Where the answers do
-    not say that people differ, all weights are 1, and the axes are the principal ones.
+    taken to be like the others. Weights fix the axes, which in other maps are arbitrary. Where the answers give no
+    evidence that people differ, all weights are 1, and the axes are the principal ones.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class IndividualDifferences(OrdinalEmbedding):
         The common map: that of someone whose weights are all 1. Axes in order of falling variance.
     people_ : ndarray of labels, shape (s,)
     weights_ : ndarray, shape (s, n_components)
-        What an axis counts for a person beside the other axes, relative to what it counts for others: geometric means
+        What an axis counts for a person next to the other axes, relative to what it counts for others: geometric means
         are 1, over the axes of each person and over the people for each axis.
     weights_interval_ : ndarray, shape (s, n_components, 2)
         Ends of 95% intervals of the weights, by Laplace's approximation; see `intervals`.
@@ -78,7 +78,7 @@ class IndividualDifferences(OrdinalEmbedding):
     evidence_gain_ : float
         By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
     n_kinds_ : int
-        How many kinds of people there are, as BIC tells. 1 where they do not differ, or differ by degrees.
+        The number of kinds of people, by BIC. 1 where they do not differ, or differ by degrees.
     kinds_ : ndarray of int, shape (s,)
         Who is of which kind, the largest being 0.
     kind_weights_ : ndarray, shape (n_kinds_, n_components)
@@ -172,13 +172,13 @@ class IndividualDifferences(OrdinalEmbedding):
     def _rotate(self, axes: FloatArray) -> None:
         if self.axes_identified_:
             raise ValueError(
-                "people differ in how much the axes of this map count for them, so that it cannot be turned; fit "
+                "people differ in how much the axes of this map count for them, so that it cannot be rotated; fit "
                 "another method for a map with free axes"
             )
         super()._rotate(axes)
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         n_people, p = len(self.people_), self.embedding_.shape[1]
         if self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
@@ -192,8 +192,8 @@ class IndividualDifferences(OrdinalEmbedding):
         check_integer("n_components", self.n_components, 1)
         if self.n_components == 1:
             raise ValueError(
-                "n_components must be 2 or more: a single axis has nothing to be weighed against. How steep people are "
-                "is told by PosteriorEmbedding"
+                "n_components must be 2 or more: a single axis has nothing to be weighed against. PosteriorEmbedding "
+                "estimates how steep people are"
             )
         if self.spread is not None:
             check_number("spread", self.spread, least=0)
@@ -250,7 +250,7 @@ class IndividualDifferences(OrdinalEmbedding):
 
 
 def _people_of(comparisons: Comparisons) -> Labels:
-    """Return who answered, or say that this must be known."""
+    """Return who answered; reject comparisons without two people or more."""
     if not (comparisons.sample_weight > 0).any():
         raise ValueError("all comparisons have weight 0; there is nothing to fit")
     if comparisons.annotators is None:
@@ -269,7 +269,7 @@ _START_TRACE = 0.1  # of the start alone
 
 
 def positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
-    """Return the number that each label has among people; that after the last for somebody else."""
+    """Return the number that each label has among people; the number after the last for somebody else."""
     known = {label: number for number, label in enumerate(people.tolist())}
     return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.intp)
 

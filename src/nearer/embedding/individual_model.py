@@ -296,7 +296,7 @@ _MAX_COORDINATES = 5000  # or a matrix of all of them would fill the memory; the
 
 
 class StandardErrors(NamedTuple):
-    """Standard deviations of the logarithms of weights, (s, p), and of the turn of the axes, in degrees."""
+    """Standard deviations of the logarithms of weights, (s, p), and of the rotation of the axes, in degrees."""
 
     log_weights: FloatArray
     axes: float
@@ -333,7 +333,7 @@ def _relative_covariances(inverse: FloatArray, links: FloatArray, spread: FloatA
 
 
 def _rotation_error(points: FloatArray, spread: FloatArray) -> float:
-    """Return the standard deviation of the least certain turn in the plane of two axes, in degrees."""
+    """Return the standard deviation of the least certain rotation in the plane of two axes, in degrees."""
     n, p = points.shape
     largest = 0.0
     for a, b in combinations(range(p), 2):

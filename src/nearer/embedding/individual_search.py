@@ -54,7 +54,7 @@ from nearer.optimize.solvers import Factored, Progress
 from nearer.sampling.model import distinct_comparisons
 
 _N_RANDOM_STARTS, _N_ANGLES, _SWEEPS = 12, 18, 3
-_COMPARISON_SPREAD = Spread(0.5, 0.3)  # what turns are compared with
+_COMPARISON_SPREAD = Spread(0.5, 0.3)  # with which rotations are compared
 
 
 def metric_quadratic(model: WeightedModel, unknowns: Unknowns) -> Quadratic:
@@ -96,7 +96,7 @@ def likeliest_rotation(
 
 
 def _coordinate_ascent(rotation: FloatArray, height: Callable[[FloatArray], float]) -> FloatArray:
-    """Return the best rotation that turns in one plane after the other lead to."""
+    """Return the best rotation that rotations in one plane after the other lead to."""
     p = len(rotation)
     for sweep in range(1 if p == 2 else _SWEEPS):
         for plane in combinations(range(p), 2):
@@ -195,7 +195,7 @@ def _rotated_for_weights(found: SearchState, rng: np.random.Generator, spread: f
 def alternate(
     found: SearchState, seen: NDArray[np.bool_], step: Callable[[str], object], *, weights: bool
 ) -> SearchState:
-    """Return the most evident of what taking turns comes by; ``weights``: find the spread of the weights, too."""
+    """Return the state of highest evidence that alternating steps find, with the spread of the weights if asked for."""
     best: SearchState | None = None
     for _ in range(_MAX_ROUNDS):
         try:
@@ -291,7 +291,7 @@ class Kinds(NamedTuple):
 
 
 def weights_marginal(shape: Quadratic, deviations: FloatArray) -> Quadratic:
-    """Return what is said of c alone, with g and l integrated out."""
+    """Return the log-likelihood of c alone, with g and l integrated out."""
     d = shape.pull.shape[1] - 2
     rest = shape.curvature[:, d:, d:] + np.diag(1 / np.maximum(deviations[d:], 1e-6) ** 2)
     link = np.linalg.solve(rest, shape.curvature[:, d:, :d])
@@ -344,7 +344,7 @@ def _expectation_maximization(shape: Quadratic, centers: FloatArray, shares: Flo
     n_people, d = shape.pull.shape
     before = -np.inf
     for _ in range(_MAX_EM_STEPS):
-        # Relative to each centre, a person is drawn from N(0, width^2); pulls move along.
+        # Relative to each center, a person is drawn from N(0, width^2); pulls move along.
         pulls = shape.pull[:, None] - np.einsum("sde,ke->skd", shape.curvature, centers)
         covariance = np.linalg.inv(shape.curvature + np.eye(d) / width**2)
         means = np.einsum("sde,ske->skd", covariance, pulls)

@@ -56,7 +56,7 @@ class LORE(LossEmbedding):
     Attributes
     ----------
     dimension_ : int
-        The number of dimensions that were found; 0 if none is worth its price, and the map is a point.
+        The number of dimensions that were found; 0 if none lowers the loss by its price, and the map is a point.
     singular_values_ : ndarray, shape (dimension_,)
         Of the map, falling.
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
@@ -176,7 +176,7 @@ class LORE(LossEmbedding):
         elif fitted.vanishing_trace == 0:
             super()._report(fitted)
         elif not self.dimension_:
-            self._warn("no dimension is worth its price, so that the map is a point; choose a smaller penalty")
+            self._warn("no dimension lowers the loss by its price: the map is a point; choose a smaller penalty")
 
 
 def _equivalent_trace(problem: SchattenProblem, solution: Solution[Any]) -> float:

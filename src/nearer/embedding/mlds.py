@@ -45,7 +45,7 @@ from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProb
 class ScaleIntervals(NamedTuple):
     """Intervals of a scale: ends for each object, (n,), those of the noise and of the lapse rate.
 
-    ``by`` says what they speak of: further answers of the same people ("trials") or of further people ("annotators").
+    ``by`` names what they are about: further answers of the same people ("trials") or of further people ("annotators").
     """
 
     lower: FloatArray
@@ -114,7 +114,7 @@ class MLDS(OrdinalEmbedding):
     ----------
     scale_ : ndarray, shape (n_objects_,)
         psi, in the order of `objects_`: 0 for the first object, 1 for the last. An object that no comparison mentions
-        lies between its neighbours in the order.
+        lies between its neighbors in the order.
     sigma_ : float
         Standard deviation of the noise of a difference of intervals, in units of the scale; for the logit link the
         scale parameter of the logistic distribution.
@@ -192,8 +192,8 @@ class MLDS(OrdinalEmbedding):
         level : float, default 0.95
         n_resamples : int, default 1000
         by : {"trials", "annotators"}, optional
-            "trials": fits to answers simulated from the scale; the intervals speak of further answers of the same
-            people. "annotators": fits in which people have random weights (Rubin 1981), which speak of the scale of
+            "trials": fits to answers simulated from the scale; the intervals are about further answers of the same
+            people. "annotators": fits in which people have random weights (Rubin 1981), which are about the scale of
             the people whom these were drawn from. If left out, annotators where answers are known to be of enough.
         random_state : int, Generator, SeedSequence or None
             That of the estimator if left out.
@@ -228,8 +228,8 @@ class MLDS(OrdinalEmbedding):
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
         """Test whether intervals add up to one scale, and whether people lapse.
 
-        Small p-values speak against the scale, or for lapses. Whether people agree is not tested: answers are taken
-        as those of one observer.
+        Small p-values are evidence against the scale, or for lapses. Whether people agree is not tested: answers are
+        taken as those of one observer.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class MLDS(OrdinalEmbedding):
         return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
@@ -391,7 +391,7 @@ class MLDS(OrdinalEmbedding):
         elif n_open:
             self._warn(
                 f"the questions leave open {n_open} of the {pluralize(len(seen) - 1, 'step')} of the scale, or sums of "
-                "them; a small ridge makes these even, and standard errors say nothing of them. Ask other "
+                "them; a small ridge makes these even, and standard errors leave it out. Ask other "
                 "questions, too"
             )
         elif self.scale_[last] != 1:

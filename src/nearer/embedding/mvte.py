@@ -60,8 +60,8 @@ class MVTE(OrdinalEmbedding):
         as long as each raises their log-likelihood, in five folds, by more than its standard error and 0.01 bits an
         answer.
     alpha : float > 0, optional
-        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that held-out answers speak for if
-        the number of views is open, too, and those that make the answers most likely if it is given.
+        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that predict held-out answers best
+        if the number of views is open, too, and those that make the answers most likely if it is given.
     trace : float >= 0, default 0.001
         Penalty on the trace of the Gram matrix, as a share of the value at which a single map is a point.
     n_init : int, default 10
@@ -74,7 +74,7 @@ class MVTE(OrdinalEmbedding):
     Attributes
     ----------
     views_ : ndarray, shape (n_views_, n_objects_, n_components)
-        The maps, that of the largest weight first, each centred and with axes in order of falling variance.
+        The maps, that of the largest weight first, each centered and with axes in order of falling variance.
     weights_ : ndarray, shape (n_views_,)
         The share of the answers that is given from each view.
     responsibilities_ : ndarray, shape (m, n_views_)
@@ -100,8 +100,8 @@ class MVTE(OrdinalEmbedding):
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> maps = [make_gaussian(20, 2, random_state=seed) for seed in (0, 1)]
-    >>> colour, taste = [sample_triplets(points, 1000, random_state=seed) for seed, points in enumerate(maps)]
-    >>> model = MVTE(n_components=2, n_views=2, random_state=0).fit(colour + taste)
+    >>> color, taste = [sample_triplets(points, 1000, random_state=seed) for seed, points in enumerate(maps)]
+    >>> model = MVTE(n_components=2, n_views=2, random_state=0).fit(color + taste)
     >>> model.views_.shape
     (2, 20, 2)
     >>> bool(abs(model.weights_ - 0.5).max() < 0.1)
@@ -152,7 +152,7 @@ class MVTE(OrdinalEmbedding):
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an MVTE, not yet fitted, with the chosen degrees of freedom; refused where there are several views."""
-        # A fit to other comparisons may put another view first, and then says nothing of where objects lie in this one.
+        # A fit to other comparisons may put another view first, which does not show where objects lie in this one.
         check_is_fitted(self)
         if self.n_views_ > 1:
             raise ValueError(
@@ -168,7 +168,7 @@ class MVTE(OrdinalEmbedding):
         return same
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
             raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
@@ -208,8 +208,8 @@ class MVTE(OrdinalEmbedding):
     def _continue_from(self, known: Views, comparisons: Comparisons, callback: Callback | None) -> FoundViews:
         found = self._view_search().continue_from(comparisons, known, callback)
         maps = zip(found.value.points, known.points, strict=True)
-        turned = [align(new, old, scaling=False, moving=False) for new, old in maps]
-        return replace(found, value=replace(found.value, points=np.stack(turned)))
+        aligned = [align(new, old, scaling=False, moving=False) for new, old in maps]
+        return replace(found, value=replace(found.value, points=np.stack(aligned)))
 
     def _view_search(self) -> ViewSearch:
         return ViewSearch(self.n_components, self.alpha, self.trace, self.n_init, Factored(tol=1e-5))

@@ -160,7 +160,7 @@ def _unsolved(views: Views) -> FoundViews:
 
 
 def _over_all_objects(views: Views, seen: NDArray[np.integer], n_objects: int) -> Views:
-    """Return views over all objects, each map centred and in its principal axes, in order of falling weight."""
+    """Return views over all objects, each map centered and in its principal axes, in order of falling weight."""
     everywhere = np.zeros((len(views.points), n_objects, views.points.shape[2]))
     mentioned = np.isin(np.arange(n_objects), seen)
     for target, points in zip(everywhere, views.points, strict=True):
@@ -191,7 +191,7 @@ def place_views(views: Views, added: Comparisons) -> Solution[FloatArray]:
 
 
 N_SPLITS, MAX_VIEWS = 5, 6
-# A hundredth of the bit that an answer can tell at most. A second view that is nearly the first once more gains next to
+# A hundredth of the bit that an answer holds at most. A second view that is nearly the first once more gains next to
 # nothing, and the standard error of that is next to nothing, too.
 MIN_GAIN = 0.01 * float(np.log(2))
 
@@ -205,7 +205,7 @@ class ViewCount(NamedTuple):
 
 
 def choose_number(comparisons: Comparisons, search: ViewSearch, rng: np.random.Generator) -> ViewCount:
-    """Return the number of views and the degrees of freedom that held-out answers speak for."""
+    """Return the number of views and the degrees of freedom that predict held-out answers best."""
     comparisons = with_positive_weight(comparisons)
     units = group_indices(comparisons)
     n_folds = min(N_SPLITS, int(units.max()) + 1)

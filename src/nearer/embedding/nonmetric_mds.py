@@ -71,7 +71,7 @@ class NonmetricMDS(LossEmbedding):
         Of a matrix: the disparities, NaN where it has gaps. Of comparisons: those of the near and the far pair of each.
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator. Distances that count have a mean square of 1. The objective of the history is the
-        stress. After `fit_dissimilarities` the comparisons are those of neighbours in the order.
+        stress. After `fit_dissimilarities` the comparisons are those of neighbors in the order.
 
     See Also
     --------

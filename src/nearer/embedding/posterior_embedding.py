@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -135,7 +137,7 @@ class Convergence(NamedTuple):
 
     @classmethod
     def of(cls, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool) -> Convergence:
-        """Return what the chains say; nothing of a variational approximation, which has none."""
+        """Return the convergence of chains; nothing for a variational approximation, which has none."""
         if isinstance(sampler, Variational):
             return cls({}, [])
         chains, n_draws, _ = sampled.unknowns.shape
@@ -211,7 +213,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     embedding_, objects_, n_objects_, comparisons_
         As for every estimator. The map is the one that answers most like the posterior, as large as the draws are.
     embedding_std_ : ndarray, shape (n_objects_, p)
-        How far the draws lie from it along each axis, once turned and scaled onto it (root mean square).
+        How far the draws lie from it along each axis, once rotated and scaled onto it (root mean square).
     covariances_ : ndarray, shape (n_objects_, p, p)
         The same in all directions; `ellipses` makes ellipses of them. They hold what the draws do in the dimensions
         that the map does not show, as far as it is seen on the map.
@@ -224,7 +226,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
         For each person, how often an answer is the one that the map gives, with the ends of its interval of 95%: about
-        0.5 for whoever tosses a coin. None where people are not told apart.
+        0.5 for a random responder. None where it is not known who answered.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
@@ -294,10 +296,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return self._posterior.reliability
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
-        """Return k maps drawn from the posterior, (k, n_objects_, p), each turned and scaled onto `embedding_`.
+        """Return k maps drawn from the posterior, (k, n_objects_, p), each rotated and scaled onto `embedding_`.
 
         They are among `draws_`, without repetition as long as there are enough. Maps of more dimensions than
-        `embedding_` are turned such that they lie on it as well as they can, and keep their further columns.
+        `embedding_` are rotated onto it as well as possible, and keep their further columns.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer >= 1, got {k!r}")
@@ -339,7 +341,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return model.set_params(solver="fast") if self.solver in ("auto", "thorough") else model
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
-        """Return an ellipse for each object, (n_objects_, 5): centre, half axes (longer first), angle in degrees.
+        """Return an ellipse for each object, (n_objects_, 5): center, half axes (longer first), angle in degrees.
 
         Each holds its object with this probability, as far as draws around the map are normal.
 
@@ -354,7 +356,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return covariance_ellipses(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
     def _check_state(self) -> None:
-        """Refuse fitted values that do not belong together."""
+        """Reject inconsistent fitted values."""
         super()._check_state()
         n, compared = self.n_objects_, self._posterior.compared
         if compared.size and not 0 <= compared.min() <= compared.max() < n:
@@ -393,19 +395,19 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if isinstance(self.solver, Sampler):
             return self.solver
         work = len(model.comparisons) * model.n_components
-        named: dict[Any, Sampler] = {
-            "auto": Microcanonical.for_work(work),
-            "thorough": Microcanonical.thorough(),
-            "fast": Microcanonical.for_cross_validation(work),
-            "nuts": NUTS(),
-            "variational": Variational(),
+        named: dict[Any, Callable[[], Sampler]] = {
+            "auto": partial(Microcanonical.for_work, work),
+            "thorough": Microcanonical.thorough,
+            "fast": partial(Microcanonical.for_cross_validation, work),
+            "nuts": NUTS,
+            "variational": Variational,
         }
         if self.solver not in named:
             raise ValueError(
                 f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
                 f"nearer.sampling, got {self.solver!r}"
             )
-        return named[self.solver]
+        return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)

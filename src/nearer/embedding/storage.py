@@ -35,14 +35,14 @@ FORMAT = 1
 
 
 class ByState(Protocol):
-    """What tells its state as values that a file can hold, and is made from it by ``from_state``."""
+    """An object with a state of values that a file can hold, restored by ``from_state``."""
 
     def state(self) -> dict[str, Any]:
         """Return the state."""
 
 
 _JSON, _ARRAYS = "model.json", "model.npz"
-# What a file may name: class -> where it lives.
+# Classes that a file may name: class -> module.
 _KNOWN = {
     "Penalty": "nearer.optimize.problems.points",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.optimize.solvers.driver"),
@@ -60,9 +60,9 @@ _KNOWN = {
     "DistinctComparisons": "nearer.sampling.model",
     "Reliability": "nearer.sampling.model",
 }
-# Models that tell their own state, and are made from it: class -> where it lives.
+# Models with a state of their own: class -> module.
 _BY_STATE = {"Questions": "nearer.design"}
-_LONGEST = 300
+_MAX_CHARS = 300
 
 
 def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -> Path:
@@ -93,7 +93,7 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     if type(model).__name__ not in _BY_STATE:
         _check_fitted(model)
     arrays: list[NDArray[Any]] = []
-    what = {"format": FORMAT, "nearer": version("nearer"), **_written(model, arrays)}
+    what = {"format": FORMAT, "nearer": version("nearer"), **_encode(model, arrays)}
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     # Both files are whole before either takes its place: an interrupted save leaves the older model.
@@ -147,14 +147,14 @@ def load_model(folder: str | PathLike[str]) -> Any:
         stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
-            return _made_by_state(what, arrays)
-        model = _estimator(what, arrays)
+            return _restore_from_state(what, arrays)
+        model = _decode_estimator(what, arrays)
         model._check_state()
         _try_out(model)
     except Exception as error:  # settings and figures of any kind have gone into code that trusts them
         reason = f"{quote(error.args[0])} is missing" if isinstance(error, KeyError) else str(error)
         raise ValueError(
-            f"{source} holds no whole model: {(reason or type(error).__name__)[:_LONGEST]}; write it again with "
+            f"{source} holds no whole model: {(reason or type(error).__name__)[:_MAX_CHARS]}; write it again with "
             "`nearer fit` or save_model"
         ) from error
     return model
@@ -175,52 +175,52 @@ def _seed(random_state: Any) -> int | None:
     return int(random_state) if isinstance(random_state, int | np.integer) else None
 
 
-def _written(value: Any, arrays: list[NDArray[Any]]) -> Any:
+def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     """Return what stands for a value in JSON; arrays are added to the list."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"number": str(value)}
     if isinstance(value, np.generic):
-        return _written(value.item(), arrays)
+        return _encode(value.item(), arrays)
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
-            return {"labels": [_written(label, arrays) for label in value.tolist()]}
+            return {"labels": [_encode(label, arrays) for label in value.tolist()]}
         arrays.append(np.asarray(value))
         return {"array": len(arrays) - 1}
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: _written(item, arrays) for key, item in value.items()}}
+        return {"dict": {key: _encode(item, arrays) for key, item in value.items()}}
     if isinstance(value, Comparisons):
-        return {"comparisons": {f.name: _written(getattr(value, f.name), arrays) for f in fields(value)}}
+        return {"comparisons": {f.name: _encode(getattr(value, f.name), arrays) for f in fields(value)}}
     name = type(value).__name__
     if isinstance(value, OrdinalEmbedding):
         settings = value.get_params(deep=False)
         state = {key: item for key, item in vars(value).items() if key not in settings}
         settings = {**settings, "random_state": _seed(settings["random_state"])}
-        return {"estimator": name, "settings": _written(settings, arrays), "fitted": _written(state, arrays)}
+        return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
-        return {"by_state": name, "state": _written(value.state(), arrays)}
+        return {"by_state": name, "state": _encode(value.state(), arrays)}
     if name in _KNOWN:
         names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
-        return {"class": name, "fields": {key: _written(getattr(value, key), arrays) for key in names}}
+        return {"class": name, "fields": {key: _encode(getattr(value, key), arrays) for key in names}}
     if isinstance(value, list | tuple):
-        return {type(value).__name__: [_written(item, arrays) for item in value]}
+        return {type(value).__name__: [_encode(item, arrays) for item in value]}
     raise ValueError(f"{name} cannot be written to a file: {value!r}")
 
 
-def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
+def _decode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if value is None or isinstance(value, bool | str | int | float):
         return value
     if not isinstance(value, dict):
         raise ValueError(f"{str(value)[:60]!r} stands where a value was expected")
     if "estimator" in value:
-        return _estimator(value, arrays)
+        return _decode_estimator(value, arrays)
     if "class" in value:
         name = value["class"]
         if name not in _KNOWN:
             raise ValueError(f"the class {name!r} is not one that a model is made of")
         found = getattr(import_module(_KNOWN[name]), name)
-        return found(**{key: _read(item, arrays) for key, item in value["fields"].items()})
+        return found(**{key: _decode(item, arrays) for key, item in value["fields"].items()})
     (kind, content), *_ = value.items()
     if kind == "number" and content in ("nan", "inf", "-inf"):
         return float(content)
@@ -229,32 +229,32 @@ def _read(value: Any, arrays: list[NDArray[Any]]) -> Any:
             raise ValueError(f"{str(content)[:40]!r} is the index of no array")
         return arrays[content]
     if kind == "dict":
-        return {key: _read(item, arrays) for key, item in content.items()}
+        return {key: _decode(item, arrays) for key, item in content.items()}
     if kind == "labels":
-        return np.fromiter((_read(item, arrays) for item in content), dtype=object, count=len(content))
+        return np.fromiter((_decode(item, arrays) for item in content), dtype=object, count=len(content))
     if kind in ("list", "tuple"):
-        items = [_read(item, arrays) for item in content]
+        items = [_decode(item, arrays) for item in content]
         return items if kind == "list" else tuple(items)
     if kind == "comparisons":
-        return _comparisons({key: _read(item, arrays) for key, item in content.items()})
+        return _decode_comparisons({key: _decode(item, arrays) for key, item in content.items()})
     raise ValueError(f"{kind!r} is no kind of value")
 
 
-def _made_by_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
+def _restore_from_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
     made = what["by_state"]
     if made not in _BY_STATE:
         raise ValueError(f"the class {made!r} is not one that a model is made of")
-    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_read(what["state"], arrays))
+    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_decode(what["state"], arrays))
     return found
 
 
-def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
+def _decode_estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
     from nearer import embedding
 
     if what["estimator"] not in embedding.__all__:
         raise ValueError(f"there is no estimator {what['estimator']!r}")
-    model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_read(what["settings"], arrays))
-    state = _read(what["fitted"], arrays)
+    model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_decode(what["settings"], arrays))
+    state = _decode(what["fitted"], arrays)
     if state:
         shadows = [name for name in state if hasattr(type(model), name)]
         if shadows:
@@ -263,7 +263,7 @@ def _estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbed
     return model
 
 
-def _comparisons(parts: dict[str, Any]) -> Comparisons:
+def _decode_comparisons(parts: dict[str, Any]) -> Comparisons:
     """Return comparisons that were checked again: compiled loops trust their indices."""
     objects, rows = parts["objects"], parts["rows"]
     if rows.ndim != 2 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= len(objects):

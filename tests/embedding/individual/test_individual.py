@@ -60,7 +60,7 @@ def test_the_axes_of_the_map_are_the_planted_ones(model, differing):
 
 def test_axes_that_people_weigh_cannot_be_turned(model, model_of_alike):
     quarter = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    with pytest.raises(ValueError, match="cannot be turned"):
+    with pytest.raises(ValueError, match="cannot be rotated"):
         model.rotated(quarter)
     np.testing.assert_allclose(model_of_alike.rotated(quarter).embedding_, model_of_alike.embedding_ @ quarter)
 
