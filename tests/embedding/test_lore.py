@@ -157,7 +157,7 @@ def test_a_larger_penalty_leaves_fewer_dimensions():
 
 
 def test_a_map_that_is_a_point_is_told():
-    with pytest.warns(ConvergenceWarning, match="no dimension is lowers the loss by its price.*smaller penalty"):
+    with pytest.warns(ConvergenceWarning, match="no dimension lowers the loss by its price.*smaller penalty"):
         model = LORE(penalty=50.0).fit(NOISY)
     assert model.dimension_ == 0
     assert not model.embedding_.any()
