@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from nearer.checking import check
+from nearer.checking import check, message_of
 from nearer.cli.main import main
 from nearer.io import read_answers
 from nearer.io.column_checks import chance_of_design
@@ -103,7 +103,7 @@ def test_some_files_with_other_names(tmp_path):
     answers = quietly({name: np.array(column)[whole].tolist() for name, column in table.items()})
     found = [finding for finding in check(answers, random_state=0) if finding.code == "only-anchors"]
     assert [finding.severity for finding in found] == ["warning"]
-    assert "only ever options: 'only_an_option.png'" in found[0].examples
+    assert "only ever options: 'only_an_option.png'" in message_of(found[0]).examples
 
 
 def test_items_in_a_column_of_their_own_scheme():

@@ -1,15 +1,13 @@
-"""Tables that can be read in several ways.
+"""Tables that can be read in several ways, and proposals for those that cannot be read at all.
 
-What the readings make of the first answer is told in words, and the reader of the message chooses. Exports also hold
-the correct answer beside the one that was given, a column that was never filled, or the keys of two screens: an empty
-column never goes before one that is filled. Of two that can both be read, and that say different things, none is
-guessed; where they say the same in other words, the first is read.
+Where several kinds of question fit, what each reading makes of the first answer is shown, and the reader of the message
+chooses. Exports also hold the correct answer next to the one that was given, a column that was never filled, or the
+keys of two screens: an empty column never goes before one that is filled. Of two that can both be read, and that
+differ, none is guessed; where they agree in other words, the first is read.
 
-What to type for a table whose columns do not say themselves what they hold.
-
-Objects are found by what the cells hold: columns of objects share most of their values, and an answer is among the
-objects of its own row, or says the place of one. Every proposal was read once, with what the caller said besides, and
-is made only if that went well.
+For a table whose columns are not recognized, objects are found by what cells hold: columns of objects share most of
+their values, and an answer is among the objects of its own row, or is the place of one. Every proposal was read once,
+with the caller's settings, and is made only if that worked.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
-"""What people answered, as the place of the option they chose.
+"""Answers as the place of the option chosen: what names, sides, numbers and truth values mean.
 
-An answer names the object itself, or the side it was on, or is a code (see `nearer.io.choice_coding`). Which of
-these it is, is a property of the whole column and never guessed row by row.
-
-Answers that are numbers or truth values: which option each of them means.
-
-A *coding* gives every such value a place. It is a property of the whole column. With two options:
+An answer names the object itself, or the side it was on, or is a code. Which of these it is, and which option a code
+means, is a property of the whole column and never guessed row by row. With two options:
 
 - 1 and 2 count from 1;
-- 0 and 1 either count from 0, or say with 1 that the first was chosen; +1 and -1 are "as written" and "the other way
-  round", or left and right turned about on a line; true and false say whether something was chosen, and not what. None
-  of these is guessed, unless a program is known to write them, or the column is named after the option (left_chosen);
+- 0 and 1 either count from 0, or 1 means that the first was chosen; +1 and -1 are "as written" and "reversed", or left
+  and right on a line; true and false tell whether something was chosen, and not what. None of these is guessed, unless
+  a program is known to write them, or the column is named after the option (left_chosen);
 - a single value all through the column (only 1, only 0) may be either.
 
 With more options numbers count, from 0 if there is a 0, from 1 if there is the number of options, and are not guessed

@@ -1,31 +1,25 @@
-"""Columns that take no part in a reading, or hold no objects, whatever their names are.
+"""Columns that are not read, that hold no objects, or that label the objects in another way than the rest.
 
-All are listed with the answers. Those that may matter are told in a note: a column of objects, because an object may be
-missing; a column that is named like an anchor where several items are read; and beside near and far, a column of two
-values that may say whether a row is right as it stands.
+*Columns not read* are all listed with the answers. A finding names those that may matter: columns of objects; a column
+named like an anchor where several items are read; and, next to near and far, a column of two values that may mark
+whether a row is correct as written.
 
-A text that is the same in every row, and that no other column holds, is what people were asked, not what they were
-asked about. So is HTML without a picture or a sound where other columns hold pictures, sounds or plain names. What was
-found nearer or farther follows from answers and is no prompt. A column that the caller names is always believed, and
-so is plain text under the very name of its role, such as the one object that a column "anchor" holds.
+*Prompts*: a text that is the same in every row, and in no other column, is what people were asked, and no object. So is
+HTML without a picture or a sound where other columns hold pictures, sounds or plain names. A column that the caller
+names is always believed, and so is plain text under the very name of its role.
 
-Columns that write other labels than the rest of the question does: indices beside names of files, say.
-
-Read as they are, such tables have each object twice, once as an anchor and once as an option, and no comparison ever
-brings the two together. Some designs do have anchors that are never options, so that chance has to decide. Take an
-anchor with all options it was shown with as a *block* of objects. If the anchor could have been any of its objects, it
-is one that no other block mentions with probability u / s, for a block of s objects of which u are in no other. The
-number of such anchors is then a sum of independent trials, and at least as many as were found have a probability of at
-most that of a binomial variable with the mean probability (Hoeffding 1956). It is large for a single anchor that
-everybody gets, for two landmarks, and for so few answers that most objects were seen once; and it does not change
-where the same question is asked again and again. Options may be few and fixed, too: where no label of the anchors is
-ever an option, the same must hold with the parts of anchors and options exchanged. Any other column is judged against
-the rest in the same way.
-
-Labels that are never among the others stop the reading if they are written in another way (numbers, names of files,
-other text) than any of the others and that many have a probability below 1e-3; or if no label of the column ever is
-among the others, and the probability is below 1e-6: ten objects under two names each are found with some 30 answers, a
-hundred with 60. Anchors that are never options beside others that are, written alike, are a matter of design.
+*Two naming schemes*: indices in one column and names of files in the others, say. Read as they are, such tables have
+each object twice, and no comparison ever brings the two together. Some designs do have anchors that are never options,
+so that chance has to decide. Take an anchor with all options it was shown with as a *block* of objects. If the anchor
+could have been any of its objects, it is one that no other block mentions with probability u / s, for a block of s
+objects of which u are in no other. The number of such anchors is a sum of independent trials, and at least as many as
+were found have a probability of at most that of a binomial variable with the mean probability (Hoeffding 1956). It is
+large for a single anchor that everybody gets, for two landmarks, and for so few answers that most objects were seen
+once. Options may be few and fixed, too: where no label of the anchors is ever an option, the same must hold with
+anchors and options exchanged. Any other column is judged against the rest in the same way. Reading stops if labels that
+are never among the others are written in another way (numbers, names of files, other text) and so many have a
+probability below 1e-3; or if no label of the column ever is among the others, and the probability is below 1e-6: ten
+objects under two names each are found with some 30 answers, a hundred with 60.
 """
 
 from __future__ import annotations
@@ -203,15 +197,14 @@ def find_prompts(loaded: LoadedRows, found: LayoutMatch, believed: set[str], lis
     ``believed`` are columns that the caller named; ``lists_too`` says that another reading of the table does without
     the column of lists, so that one list in all rows is what the buttons said.
     """
-    names = {name for role in found.layout.roles if role not in ANSWERS for name in found.roles[role]}
-    lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
+    names = found.columns_of([role for role in found.layout.roles if role not in ANSWERS])
     roles = {normalize_name(role) for role in found.layout.roles}
     reasons: dict[str, Prompt] = {}
     html = {name for name in names if _share(loaded.columns[name], _TAG) > MIN_HTML_SHARE}
     media = {name for name in html if _share(loaded.columns[name], _MEDIA) > MIN_HTML_SHARE}
     for name in sorted(names - believed - found.columns_of(["near", "far", *NEAR_FAR])):
         column = loaded.columns[name]
-        if name in lists:
+        if name in found.lists:
             if lists_too and len(_cells(column)) == 1 and len(column.codes) > 1:
                 reasons[name] = Prompt("same-list")
         elif (

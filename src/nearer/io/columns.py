@@ -1,20 +1,13 @@
-"""Which column holds what, found by the names people give to columns.
+"""Which column holds what, found by the names that people give to columns.
 
-Where columns make several layouts (see `nearer.io.columns`), one that explains all the columns of another goes
-before it. Several items and an answer without a word on whether it is the odd or the central one make two kinds of
-question, and are never guessed.
+A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete. Where columns make
+several layouts, one that explains all the columns of another goes before it. Several items and an answer, without a
+word on whether it is the odd or the central one, make two kinds of question, and are never guessed.
 
-The names that people give to columns.
-
-Names are compared without case, spaces and punctuation: "Participant.ID" is "participantid". Where that says nothing,
-the last part of a name with dots may ("Input.anchor", "key_resp.rt"), if no other name ends in it.
-
-Items of one question stand in columns of one *family*: item1, item2, ... (from 0 or 1), item_a, item_b, ..., first,
-second, ..., a, b, c, ..., or left, middle and right. A family has as many columns as the table has, three at least.
-
-Kinds of question as columns hold them: what a column can mean, and which meanings make a question complete.
-
-A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete.
+Names are compared without case, spaces and punctuation: "Participant.ID" is "participantid". Failing that, the last
+part of a name with dots counts ("Input.anchor", "key_resp.rt"), if no other name ends in it. Items of one question
+stand in columns of one *family*: item1, item2, ... (from 0 or 1), item_a, item_b, ..., first, second, ..., a, b, c,
+..., or left, middle and right. A family has as many columns as the table has, three at least.
 """
 
 from __future__ import annotations
@@ -233,11 +226,16 @@ def _with_items(columns: Mapping[str, Any]) -> dict[str, Any]:
     return roles | {"items": objects}
 
 
+def split_names(columns: Any) -> list[str]:
+    """Return the columns that a caller gave a role: one, several, or several in a text such as "a+b+c"."""
+    return [name.strip() for name in columns.split("+")] if isinstance(columns, str) else list(columns or ())
+
+
 def _columns_of_role(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that a role was given: one, several (also as "a+b+c", for a list), or none."""
     if not isinstance(column, str):
         return tuple(column or ())
-    parts = tuple(part.strip() for part in column.split("+"))
+    parts = tuple(split_names(column))
     if role in LISTS and column not in names and set(parts) <= set(names):
         return parts
     return (column,) if column.strip() else ()
@@ -474,6 +472,16 @@ class LayoutMatch:
     def names(self) -> list[str]:
         """All columns to read."""
         return list(dict.fromkeys(name for names in self.roles.values() for name in names))
+
+    @property
+    def objects(self) -> set[str]:
+        """All columns that hold objects, other than as an answer."""
+        return self.columns_of([role for role in (*self.layout.roles, *SIDES) if role not in ANSWERS])
+
+    @property
+    def lists(self) -> set[str]:
+        """The columns whose cells are lists of objects."""
+        return {names[0] for role, names in self.roles.items() if role in LISTS and len(names) == 1}
 
     def columns_of(self, roles: Iterable[str]) -> set[str]:
         """Return the columns of those of some roles that there are."""

@@ -1,24 +1,15 @@
-"""CSV, TSV and the like.
+"""CSV, TSV and the like, from bytes to tables.
 
-Two readers of the same files. The fast one, `cut_cells`, is used only where it cannot be wrong about lines: quotes
-stand around whole cells, and every line is a row. The exact one follows Python's csv module row by row; it knows the
-line of every row across quoted newlines and blank lines, and which rows have too few or too many cells.
+A fast and an exact reader agree. The fast one, `cut_cells`, cuts columns a piece at a time by whole arrays, and is used
+only where it cannot be wrong about lines: quotes stand around whole cells, and every line is a row. The *ends* of cells
+are the delimiters and newlines of a piece that stand between no quotes; a row is as wide as it has ends. The exact one
+follows Python's csv module row by row, across quoted newlines and blank lines. Everything happens in the calling
+thread: pyarrow's own CSV readers leave work to threads that outlive them, hold our objects, and abort the process if it
+is about to end.
 
-The fast reader cuts columns a piece at a time, by whole arrays. The *ends* of cells are the delimiters and newlines of
-a piece that stand between no quotes; a row is as wide as it has ends. The cells of a column become codes and the few
-distinct values that they stand for, and what is done to the text of a cell, such as taking off its end and its quotes,
-is done to those.
-
-Everything happens in the calling thread. pyarrow's own CSV readers leave work to threads that outlive them, hold our
-objects, and abort the process if it is about to end.
-
-Bytes of a file: what they are, and UTF-8 text of them.
-
-What a file is, is told by its first bytes and not by its name: people rename spreadsheets to .csv.
-
-Compressed files are unpacked no further than answers of people would grow. Answers become 5 to 15 times larger when
-they are unpacked, even a list of all triplets in order; a file made to fill the memory, up to 1000 times. What grows
-beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file itself claims.
+What a file is, its first bytes tell and not its name: people rename spreadsheets to .csv. Answers become 5 to 15 times
+larger when they are decompressed, even a list of all triplets in order; a file made to fill the memory, up to 1000
+times. What grows beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file claims.
 """
 
 from __future__ import annotations

@@ -1,17 +1,14 @@
-"""Files of all formats as tables: what a file is, is told by its bytes, and by its name where those leave it open.
+"""Files of all formats as tables: what a file is, its bytes tell, and its name where those leave it open.
 
-Parquet files, data frames of any make (through narwhals) and dicts of columns.
+Parquet files, data frames of any make (through narwhals), dicts of columns, JSON, and NumPy files: tables of indices
+with what belongs to them, or columns. Nothing is ever unpickled, and no array is made before its size is known to be in
+the file.
 
-JSON: an object a line, or arrays of objects.
-
-Servers of experiments write one array of objects a line for every person, or for every part of an experiment, or an
-object for every person with the array in it; those read like one long array, and what such an object says of the person
-goes with every row. Where several lines are arrays, a column says which line a row is from, or which array if a line
-has several. An object in a cell makes columns of its own, "question.anchor", beside the cell.
-
-NumPy files: tables of indices with what belongs to them, or columns.
-
-Nothing is ever unpickled, and no array is made before its size is known to be in the file.
+JSON is an object a line, or arrays of objects. Servers of experiments write one array of objects a line for every
+person, or for every part of an experiment, or an object for every person with the array in it; those read like one long
+array, and what such an object holds of the person goes with every row. Where several lines are arrays, a column holds
+which line a row is from, or which array if a line has several. An object in a cell also makes columns of its own,
+"question.anchor".
 """
 
 from __future__ import annotations

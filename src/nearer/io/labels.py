@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
 from nearer.io.answers import Answers
-from nearer.io.columns import ANSWERS, LISTS, SIDES, LayoutMatch
+from nearer.io.columns import ANSWERS, LayoutMatch
 from nearer.io.table import Codes, Column, LoadedRows, RowErrors, deduplicate
 
 MAX_LABEL_CHARACTERS = 2000
@@ -178,19 +178,16 @@ def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None
     """
     if len(columns) > _MAX_ITEMS:
         raise ValueError(f"{len(columns)} columns of items; a question may show {_MAX_ITEMS}")
-    objects, items = (
-        _items_in_columns(columns, errors, names) if len(columns) > 1 else _items_in_lists(columns[0], errors, names)
-    )
+    if len(columns) > 1:
+        objects = Objects(columns, names=names)
+        items = np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
+    else:
+        objects, items = _items_in_lists(columns[0], errors, names)
     errors.add((items >= 0).sum(axis=1) < _MIN_ITEMS, "few-objects")
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     errors.add(same.any(axis=1), "twice", lambda row: {"concerned": (objects.labels[ordered[row, 1:][same[row]][0]],)})
     return objects, items
-
-
-def _items_in_columns(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
-    objects = Objects(columns, names=names)
-    return objects, np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
 
 
 def _items_in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
@@ -303,17 +300,14 @@ def media_address(text: str) -> str | None:
 
 def with_addresses(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return a table in which a picture is the object that its address names in another column."""
-    roles = [role for role in (*found.layout.roles, *SIDES) if role in found.roles and role not in ANSWERS]
-    listed = {name for role in roles if role in LISTS and len(found.roles[role]) == 1 for name in found.roles[role]}
-    single = found.columns_of(roles) - listed
+    single = found.objects - found.lists
     addresses = {
         name: {str(value): where for value in loaded.columns[name].values if (where := media_address(str(value)))}
         for name in single
     }
     if not any(addresses.values()):
         return loaded
-    named = {str(value) for name in single for value in loaded.columns[name].values}
-    named |= {item for name in listed for items in split_column(loaded.columns[name]) for item in items}
+    named = {label for name in found.objects for label in _labels(loaded.columns[name], name in found.lists)}
     if not any(where in named for shown in addresses.values() for where in shown.values()):
         return loaded
     renamed = {
@@ -340,13 +334,11 @@ _WHOLE_NUMBER = re.compile(r"(?<![\w.])([+-]?\d+)\.0+(?![\w.])")
 
 def with_whole_numbers(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return a table in which 13.0 is the object 13, if all objects are numbers."""
-    objects = found.columns_of([role for role in (*found.layout.roles, *SIDES) if role not in ANSWERS])
     answers = found.columns_of([role for role in found.layout.roles if role in ANSWERS])
-    lists = {name for role in LISTS for name in found.roles.get(role, ()) if len(found.roles[role]) == 1}
-    columns = {name: loaded.columns[name] for name in objects | answers}
+    columns = {name: loaded.columns[name] for name in found.objects | answers}
     if not any(_WHOLE_NUMBER.search(str(value)) for column in columns.values() for value in column.values):
         return loaded
-    labels = {label for name in objects for label in _labels(columns[name], name in lists)}
+    labels = {label for name in found.objects for label in _labels(columns[name], name in found.lists)}
     if not all(_NUMBER.fullmatch(label) for label in labels):
         return loaded
     whole = {

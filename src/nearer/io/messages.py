@@ -166,19 +166,10 @@ def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
     return f"{what}: {'; '.join(filter(None, [_names(tables), counts]))}"
 
 
-def _unread_files(reasons: Sequence[str]) -> str:
-    return f"{pluralize(len(reasons), 'file was', 'files were')} ignored: {'; '.join(reasons)}"
-
-
 def _no_person_column(people: Sequence[str], n_files: int) -> str:
     each = "each file is a person" if len(people) == n_files else "1 file is a person"
     each = each if len(people) in (1, n_files) else f"{len(people)} files are people"
     return f"no column identifies who answered, so that {each} by name: {_names(people)}"
-
-
-def _lacking(columns: Sequence[str], lacking: Sequence[str]) -> str:
-    what = "column" if len(columns) == 1 else "columns"
-    return f"{pluralize(len(lacking), 'file has', 'files have')} no {what} {_names(columns)}: {_names(lacking)}"
 
 
 def _wide(n_questions: int, first: Sequence[str], titles: Sequence[str]) -> str:
@@ -193,11 +184,6 @@ def _absent_value(column: str, value: str, values: Sequence[str]) -> str:
     alike = get_close_matches(value, values, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {_names(values)}"
     return f"no row has {value!r} in column {column!r}{perhaps}"
-
-
-def _not_numbers(column: str, n_values: int) -> str:
-    what = pluralize(n_values, "value that is not a number", "values that are not numbers")
-    return f"column {column!r} holds {what}; rows with them are left out"
 
 
 def describe_prompt(reason: str, text: str = "") -> str:
@@ -226,12 +212,6 @@ def _rows(n_rows: int, why: str, passed: bool = True, concerned: Sequence[str] =
     about = f" ({', '.join(map(shortened, concerned[:_MAX_STRAY]))}{more})" if concerned else ""
     rows = f"1 row {_ROWS[why][0]}" if n_rows == 1 else f"{intcomma(n_rows)} rows {_ROWS[why][1]}"
     return f"{rows}{about} and {_was(n_rows)} ignored" if passed else f"{rows}{about}"
-
-
-def _unused_objects(columns: Sequence[str]) -> str:
-    if len(columns) == 1:
-        return f"column {listing(columns)} holds objects and was not used"
-    return f"columns {listing(columns)} hold objects and were not used"
 
 
 def _chosen_questions(n_chosen: int, n_random: int, n_questions: int) -> str:
@@ -266,9 +246,14 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "filtered-files": lambda names: (
         f"{pluralize(len(names), 'file')} without a row that the filters keep: {_names(names)}"
     ),
-    "unread-files": _unread_files,
+    "unread-files": lambda reasons: (
+        f"{pluralize(len(reasons), 'file was', 'files were')} ignored: {'; '.join(reasons)}"
+    ),
     "no-person-column": _no_person_column,
-    "lacking-columns": _lacking,
+    "lacking-columns": lambda columns, lacking: (
+        f"{pluralize(len(lacking), 'file has', 'files have')} no column{'s' * (len(columns) > 1)} {_names(columns)}: "
+        f"{_names(lacking)}"
+    ),
     "encoding": lambda: (
         "not in UTF-8, and read as Windows-1252 (Western European); if letters with accents look wrong, save the file "
         "as CSV UTF-8"
@@ -305,7 +290,11 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "likely-annotator": lambda column: (
         f"no column identifies who answered; if column {column!r} does, use {as_column('annotator', column)}"
     ),
-    "unused-objects": _unused_objects,
+    "unused-objects": lambda columns: (
+        f"column {listing(columns)} holds objects and was not used"
+        if len(columns) == 1
+        else f"columns {listing(columns)} hold objects and were not used"
+    ),
     "unused-anchor": lambda column: (
         f"column {column!r} was not used; if it is the anchor, use {one_of('kind', ['grid'])} and "
         f"{as_column('anchor', column)}"
@@ -315,7 +304,10 @@ _TEXTS: dict[str, Callable[..., str]] = {
         f"correct as written, use {as_column('answer', column)}"
     ),
     "absent-value": _absent_value,
-    "not-numbers": _not_numbers,
+    "not-numbers": lambda column, n_values: (
+        f"column {column!r} holds {pluralize(n_values, 'value that is not a number', 'values that are not numbers')}; "
+        "rows with them are left out"
+    ),
     # of trials and catch questions
     "scattered-trials": lambda: (
         "rows of the same trial are not next to each other; each trial counts as one judgment. If trials are "

@@ -2,19 +2,17 @@
 
 Files become one table before anything is read from it, and not answers that are joined afterwards: what kind of
 question was asked, which column is what, what 0 and 1 mean, and whether labels are numbers is then decided once, by all
-rows. A file of a few rows, in which everybody chose the left one, could not tell.
+rows. A file of a few rows, in which everybody chose the left one, could not tell. Every row knows its file and its line
+in it (`nearer.io.table.RowSources`).
 
-Columns are found by their names, so that their order, and the delimiter of a file, do not matter. A file that names a
-column of the question otherwise than most files do (item_1, object1) is read as if it named it so. Where no column says
+Columns are matched by their names, whatever their order and the delimiter of a file. A file that names a column of the
+question in another way than most files do (item_1, object1) is read as if it named it so. Where no column identifies
 who answered, the name of the file does.
 
-Every row knows its file and its line in it, as data (`nearer.io.table.RowSources`).
-
-Which files are meant: by a folder, a pattern such as ``data/*.csv``, or several of them.
-
-Of a folder, or of a pattern, those files are read whose names end like a table. What labs keep beside them is passed
-over and told: a README, files of the system (.DS_Store) or of an open spreadsheet (~$p01.csv), and empty files, as of
-somebody who closed the window at once. A file that is named outright is always read.
+Of a folder, or of a pattern such as ``data/*.csv``, those files are read whose names end like a table. What labs keep
+next to them is ignored, with a finding: a README, files of the system (.DS_Store) or of an open spreadsheet
+(~$p01.csv), and empty files, as of somebody who closed the window at once. A file that is named outright is always
+read.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from nearer._common.findings import Finding
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import Coding, normalize_code
-from nearer.io.columns import SYNONYMS, by_plain
+from nearer.io.columns import SYNONYMS, by_plain, split_names
 from nearer.io.messages import listing, note
 from nearer.io.table import Column, LoadedRows, Table, deduplicate
 
@@ -459,8 +459,7 @@ def with_combined_columns(table: Table, columns: Mapping[str, Any] | None) -> Ta
 
 def _combinations_in(columns: Mapping[str, Any]) -> list[str]:
     """Return all that is named as a column and may be a combination."""
-    said = [name for column in columns.values() for name in ([column] if isinstance(column, str) else column or ())]
-    split = [part.strip() for name in said if isinstance(name, str) for part in name.split("+")]
+    split = [part for column in columns.values() for name in split_names(column) for part in split_names(str(name))]
     return [name for name in dict.fromkeys(split) if _TIMES in name]
 
 

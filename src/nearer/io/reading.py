@@ -32,7 +32,7 @@ from nearer.io.column_checks import (
     unused_columns,
     with_columns,
 )
-from nearer.io.columns import ANSWERS, SIDES, AmbiguousColumns, LayoutMatch, find_columns
+from nearer.io.columns import AmbiguousColumns, LayoutMatch, find_columns, split_names
 from nearer.io.delimited import unescape_column
 from nearer.io.formats import OpenedTable, open_table, without_impossible
 from nearer.io.labels import label_by_address, short_names, with_addresses, with_whole_numbers
@@ -270,16 +270,11 @@ def _further_columns(
 
 def _fields_of_questions(table: Table, options: ReadOptions) -> Table | None:
     """Return the rows of a table with a row for each person if the caller names their columns, such as object_1."""
-    listed = [name for columns in (options.columns or {}).values() for name in _columns_named(columns)]
+    listed = [name for columns in (options.columns or {}).values() for name in split_names(columns) if name]
     if all(name in table.names for name in listed):
         return None
     rows = wide_to_long(table)
     return rows if rows is not None and all(name in rows.names for name in listed) else None
-
-
-def _columns_named(columns: Any) -> list[str]:
-    """Return the columns that a role was given, those of a list each by itself."""
-    return list(map(str.strip, columns.split("+"))) if isinstance(columns, str) and columns else list(columns or ())
 
 
 def _read(table: Table, names: list[Any] | None, options: ReadOptions) -> Answers:
@@ -388,7 +383,7 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
     Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
     """
     own = "nearer_kind" in table.names
-    believed = {name for columns in hints.columns.values() for name in _possible_columns(columns)}
+    believed = {name for columns in hints.columns.values() for name in [str(columns), *split_names(columns)]}
     trusted = own or hints.trusted or table.positional
     known = {*hints.columns, *hints.suggested}
     prompts: dict[str, tuple[str, Prompt]] = {}
@@ -407,8 +402,7 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
         beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
         loaded = table.load([*found.names, *others, *beside])
         if table.indices:
-            of_objects = [role for role in (*found.layout.roles, *SIDES) if role not in ANSWERS]
-            loaded = without_impossible(loaded, sorted(found.columns_of(of_objects)))
+            loaded = without_impossible(loaded, sorted(found.objects))
         if (name := empty_answer(loaded, found, others)) is not None:
             empty.append(name)
             continue
@@ -471,11 +465,6 @@ def _other_anchor(
     if "anchor" not in other.layout.roles:
         return None
     return strange.name if shares_labels(other, table.load(other.names).columns, "anchor") else None
-
-
-def _possible_columns(columns: Any) -> list[str]:
-    """Return the columns that a role was given."""
-    return [columns, *map(str.strip, columns.split("+"))] if isinstance(columns, str) else list(columns or ())
 
 
 def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:

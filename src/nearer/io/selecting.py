@@ -1,16 +1,12 @@
-"""Rows of a table that are left out before it is read: of other conditions, of test runs, too fast to be true.
+"""Rows that are not read: those that filters of the caller leave out, and those that are no trials.
 
 A rule is a column, a sign and one or several values: ``condition == A``, ``person != TEST``, ``rt > 0.2``. Rows are
 kept where all rules hold; the others are never looked at, whatever is wrong with them. Values are compared as they are
 written in the table, as numbers where both are numbers. What each rule leaves out is counted and reported.
 
-Rows that are no answers and are ignored, with a note.
-
 Programs that run experiments log every screen: instructions show nothing, or a single button; a question of consent
-shows the objects "Yes" and "No", which no comparison mentions. With an edge between objects of the same row, objects
-fall into parts, and the rows of such questions are about a part of their own.
-
-Qualtrics writes three lines of headers: names, what was asked, and an ``ImportId`` for every column.
+shows the objects "Yes" and "No", which no comparison mentions. With an edge between objects of the same row, the rows
+of such questions are a connected component of their own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Comparisons and what comes with them, put together as answers.
-
-What a column of trials says: which rows are one act of judgment.
+"""Comparisons and what comes with them, put together as answers; and which rows are one trial.
 
 Rows of one trial are about one question. So they are about one set of objects, and no comparison is asked for twice:
 
@@ -12,8 +10,8 @@ Rows of one trial are about one question. So they are about one set of objects, 
 
 Numbers that begin again with every block, task or person bring unrelated questions together. Where more than a few of
 the numbers do, the column does not number trials. Rows next to each other with the same number are then taken for a
-trial if they are about one question, and else each row is a trial of its own. Who answered is known or not: if not,
-rows that ask for the same comparison are of two people.
+trial if they are about one question, and else each row is a trial of its own. Without a column of people, rows that ask
+for the same comparison are of two people.
 """
 
 from __future__ import annotations

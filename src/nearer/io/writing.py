@@ -1,15 +1,10 @@
-"""Writing answers: files of our own, and those of other programs.
+"""Writing answers: files of our own, which `read_answers` reads back exactly, and those of other programs.
 
-Every file has a row a comparison. In text files, cells that a spreadsheet would take for formulas are made inert (see
-`nearer.io.delimited`), and labels are text when they come back; Parquet and npz keep integers.
-
-Files that `write_answers` wrote: a row a comparison, with the answer that it follows from.
-
-Columns: anchor, near and far, or near_1, near_2, far_1 and far_2; ``answer`` (+1 and -1), ``weight``, ``annotator``,
-``trial``, ``seconds``, ``confidence`` and ``place`` where there are any; ``nearer_answer``, the number of the answer;
-and ``nearer_kind``. A row whose ``nearer_kind`` is "object" names an object that no comparison mentions.
-
-The columns in which questions are written, so that their answers are read back without a word about them.
+Every file has a row a comparison: anchor, near and far, or near_1, near_2, far_1 and far_2; ``answer`` (+1 and -1),
+``weight``, ``annotator``, ``trial``, ``seconds``, ``confidence`` and ``place`` where there are any; ``nearer_answer``,
+the number of the answer; and ``nearer_kind``. A row whose ``nearer_kind`` is "object" names an object that no
+comparison mentions. In text files, cells that a spreadsheet would take for formulas are made inert
+(`nearer._common.tables`), and labels are text when they come back; Parquet and npz keep integers.
 """
 
 from __future__ import annotations
