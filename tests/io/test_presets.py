@@ -1,12 +1,15 @@
-"""Exports of other programs are read as they mean it."""
+"""Exports of other programs, purposes of questions, and objects that several columns make up."""
 
 import json
 import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from nearer.cli.main import main
+from nearer.data.comparisons import Comparisons
 from nearer.io import BadAnswers, read_answers, write_answers
 
 SALMON = (
@@ -240,3 +243,172 @@ def test_the_last_line_of_gorilla_is_no_row(tmp_path, end):
         newline="",
     )
     assert len(read_answers(file)) == 2
+
+
+TRIALS = [("cat", "dog", "car", "left"), ("car", "cat", "bus", "right"), ("dog", "bus", "cat", "right")]
+
+
+def table(more=()):
+    """Rows as PsychoPy writes them: a page of instructions, trials, and a last page."""
+    pages = [{"start.keys": "left", "start.rt": 3.0, "participant": "p1"}]
+    trials = [
+        {"anchor": a, "left": b, "right": c, "key_resp.keys": key, "key_resp.rt": 0.5 + at, "trials.thisN": at}
+        | {"participant": "p1"}
+        for at, (a, b, c, key) in enumerate(TRIALS)
+    ]
+    rows = [*pages, *more, *trials, {"end.keys": "right", "end.rt": 9.0, "participant": "p1"}]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored:UserWarning")
+def test_keys_pressed_outside_of_trials_are_no_answers():
+    answers = read_answers(table())
+    assert answers.report.columns["answer"] == ("key_resp.keys",)
+    assert answers.seconds.tolist() == [0.5, 1.5, 2.5]
+    assert answers.places.tolist() == [0, 1, 1]
+    assert answers.annotators.tolist() == ["p1"] * 3
+
+
+@pytest.mark.filterwarnings("ignore:.*ignored:UserWarning")
+def test_of_two_loops_the_caller_says_which():
+    practice = {"practice.keys": "left", "practice.rt": 4.0, "practice_loop.thisN": 0, "participant": "p1"}
+    with pytest.raises(ValueError, match=r"choose one with --columns answer="):
+        read_answers(table([practice]))
+    answers = read_answers(table([practice]), columns={"answer": "key_resp.keys"})
+    assert answers.seconds.tolist() == [0.5, 1.5, 2.5]  # with the keys come their times
+
+
+def test_rows_of_practice_are_passed_over_once_the_answers_are_named(tmp_path):
+    file = tmp_path / "p.csv"
+    file.write_text(
+        "anchor,left,right,practice.thisN,trials.thisN,prac.keys,main.keys,main.rt,participant\n"
+        "cat,dog,car,0,,right,,,p1\ncat,dog,car,,0,,left,0.9,p1\ncar,bus,cat,,1,,left,0.8,p1\ndog,car,cat,,2,,right,1,p1\n"
+    )
+    with pytest.warns(UserWarning, match="1 row has no response and was ignored"):
+        answers = read_answers(file, columns={"answer": "main.keys"})
+    assert answers.lines.tolist() == [3, 4, 5]
+
+
+TABLE = {"anchor": [*"aab"], "near": [*"bbc"], "far": [*"cca"]}
+
+
+def notes_of(purposes, told=False, **options):
+    with pytest.warns(UserWarning, match="harder than random ones") if told else nullcontext():
+        return read_answers({**TABLE, "purpose": purposes}, **options).report.notes
+
+
+def test_an_error_over_chosen_questions_is_said_to_be_too_large():
+    (note,) = notes_of(["information", "test", "information"], told=True)
+    assert "2 of 3 questions were chosen to be informative" in note
+    assert "that of the 1 random one, which `nearer ask` reports, is unbiased" in note
+    (note,) = notes_of(["information", "", "start"], told=True)
+    assert "random questions among them would give an unbiased one" in note
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("purposes", [["start", "test", "repeat"], ["information", "main", "test"], ["", "", ""]])
+def test_other_columns_of_that_name_say_nothing(purposes):
+    assert not any("chosen" in note for note in notes_of(purposes))
+
+
+@pytest.mark.filterwarnings("error")
+def test_who_asks_for_the_column_is_not_told():
+    assert notes_of(["information", "test", "test"], also=["purpose"]) == ()
+
+
+def test_comparisons_say_which_questions_were_chosen():
+    with pytest.warns(UserWarning, match="chosen"):
+        answers = read_answers({**TABLE, "purpose": ["information", "test", "test"]})
+    assert answers.comparisons.chosen.tolist() == [True, False, False]
+    assert read_answers(TABLE).comparisons.chosen is None
+
+
+@pytest.mark.parametrize("name", ["answers.csv", "answers.tsv", "answers.npz", "answers.parquet"])
+def test_that_comes_back_from_files(name, tmp_path):
+    written = Comparisons.from_triplets([("a", "b", "c"), ("b", "c", "d"), ("c", "a", "d")], chosen=[0, 1, 0])
+    with pytest.warns(UserWarning, match="1 of 3 questions were chosen"):
+        read = read_answers(write_answers(written, tmp_path / name)).comparisons
+    assert read.chosen.tolist() == [False, True, False]
+
+
+RNG = np.random.default_rng(0)
+
+
+HUES, LIGHTS = ("red", "green", "blue"), ("1", "2")
+
+
+OBJECTS = [(hue, light) for hue in HUES for light in LIGHTS]
+
+
+ROWS = [[OBJECTS[k] for k in RNG.choice(6, 4, replace=False)] for _ in range(20)]
+
+
+def column(at, part):
+    return [row[at][part] for row in ROWS]
+
+
+def parts(*names):
+    """Two columns for each place."""
+    return {f"{name}_{what}": column(at, k) for at, name in enumerate(names) for k, what in enumerate(("hue", "light"))}
+
+
+def whole(*names):
+    return {name: [f"{hue}/{light}" for hue, light in (row[at] for row in ROWS)] for at, name in enumerate(names)}
+
+
+def same(one, other):
+    assert one.kind == other.kind
+    np.testing.assert_array_equal(one.comparisons.objects, other.comparisons.objects)
+    np.testing.assert_array_equal(one.comparisons.rows, other.comparisons.rows)
+
+
+def test_triplets_and_answers_that_name_a_combination():
+    columns = {role: f"{role}_hue*{role}_light" for role in ("anchor", "near", "far")}
+    same(read_answers(parts(*columns), columns=columns), read_answers(whole(*columns)))
+    asked = parts("anchor", "left", "right")
+    answer = {"answer_hue": asked["left_hue"], "answer_light": asked["left_light"]}
+    roles = {role: f"{role}_hue * {role}_light" for role in ("anchor", "left", "right", "answer")}
+    expected = whole("anchor", "left", "right")
+    same(read_answers(asked | answer, columns=roles), read_answers(expected | {"answer": expected["left"]}))
+
+
+def test_lists_of_combinations():
+    names = ("anchor", "a", "b", "c")
+    columns = {"anchor": "anchor_hue*anchor_light", "ranking": "a_hue*a_light+b_hue*b_light+c_hue*c_light"}
+    expected = read_answers(whole(*names), columns={"anchor": "anchor", "ranking": ["a", "b", "c"]})
+    same(read_answers(parts(*names), columns=columns), expected)
+    listed = columns | {"ranking": columns["ranking"].split("+")}
+    same(read_answers(parts(*names), columns=listed), expected)
+
+
+def test_a_part_that_is_missing_is_a_missing_object():
+    table = parts("anchor", "near", "far")
+    table["near_light"] = ["", *table["near_light"][1:]]
+    columns = {role: f"{role}_hue*{role}_light" for role in ("anchor", "near", "far")}
+    with pytest.raises(ValueError, match="there is no near"):
+        read_answers(table, columns=columns)
+    assert read_answers(table, columns=columns, skip_bad=True).report.n_bad == 1
+
+
+def test_what_cannot_be_combined_is_refused():
+    table = parts("anchor", "near", "far")
+    with pytest.raises(ValueError, match=r"has no column 'size', of 'anchor_hue\*size'; it has 'anchor_hue'"):
+        read_answers(table, columns={"anchor": "anchor_hue*size"})
+    double = {"x": ["a/b", "a"], "y": ["c", "b/c"], "near": ["p", "q"], "far": ["q", "p"]}
+    with pytest.raises(ValueError, match=r"are called 'a/b/c'; take '/' out"):
+        read_answers(double, columns={"anchor": "x*y"})
+
+
+def test_a_column_with_a_star_in_its_name_stays_one_column():
+    table = {"a*b": ["x"], "near": ["y"], "far": ["z"]}
+    assert read_answers(table, columns={"anchor": "a*b"}).comparisons.objects.tolist() == ["x", "y", "z"]
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    table = parts("anchor", "near", "far")
+    lines = [",".join(table), *(",".join(row) for row in zip(*table.values(), strict=True))]
+    (tmp_path / "answers.csv").write_text("\n".join(lines), encoding="utf-8")
+    said = ",".join(f"{role}={role}_hue*{role}_light" for role in ("anchor", "near", "far"))
+    main(["check", str(tmp_path / "answers.csv"), "--columns", said])
+    assert "6 objects" in capsys.readouterr().out
