@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -197,6 +198,18 @@ def _program(name):
     return next((str(each) for each in found if each), None)
 
 
+@pytest.fixture
+def impatient(browser):
+    """The browser; what its pages wait for longer than half a second comes after a tenth of that time."""
+    hurry = """
+    const wait = window.setTimeout;
+    window.setTimeout = (work, delay = 0, ...rest) => wait(work, delay > 500 ? delay / 10 : delay, ...rest);
+    """
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": hurry})
+    yield browser
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 @pytest.fixture(scope="session")
 def postgresql_server():
     """Return the URL of a PostgreSQL server, started here."""
@@ -204,18 +217,18 @@ def postgresql_server():
     if initdb is None or server is None:
         pytest.skip("no PostgreSQL here: install Debian's package postgresql")
     pytest.importorskip("psycopg", reason="PostgreSQL needs psycopg: pip install 'psycopg[binary]'")
-    as_whom = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # it refuses to run as root
+    owner = {"user": "postgres"} if os.geteuid() == 0 else {}  # it refuses to run as root
     folder = Path(tempfile.mkdtemp(prefix="nearer-pg-"))
-    if as_whom:
+    if owner:
         shutil.chown(folder, "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     data = str(folder / "data")
-    made = [*as_whom, initdb, "-D", data, "-U", "nearer", "-A", "trust", "--no-sync"]
-    subprocess.run(made, check=True, capture_output=True)
-    command = [*as_whom, server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-    process = subprocess.Popen([*command, "-k", str(folder)], stderr=subprocess.DEVNULL)
+    made = [initdb, "-D", data, "-U", "nearer", "-A", "trust", "--no-sync"]
+    subprocess.run(made, check=True, capture_output=True, cwd=folder, **owner)
+    command = [server, "-D", data, "-p", str(port), "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
+    process = subprocess.Popen([*command, "-k", str(folder)], cwd=folder, stderr=subprocess.DEVNULL, **owner)
     try:
         for _ in range(600):
             with socket.socket() as there:
@@ -225,7 +238,7 @@ def postgresql_server():
         time.sleep(0.5)
         yield f"postgresql+psycopg://nearer@127.0.0.1:{port}/postgres"
     finally:
-        process.terminate()
+        process.send_signal(signal.SIGQUIT)  # at once, whoever is still connected
         process.wait(20)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -183,7 +183,7 @@ def test_a_browser_that_is_closed_and_opened_again(at_port, tmp_path):
     answered_once(served, (1, 0, 0))
 
 
-def test_a_pause_ends_by_itself_and_a_closed_study_says_so(visit):
+def test_a_pause_ends_by_itself_and_a_closed_study_says_so(impatient, visit):
     visitor = visit()
 
     def set_status(status):

@@ -162,8 +162,8 @@ def broken(at_port):
     return at_port(objects=(), files=files, questions={"per_person": 4, "practice": 1})
 
 
-def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browser, broken, caplog):
-    visitor = Visitor(browser, broken)
+def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(impatient, broken, caplog):
+    visitor = Visitor(impatient, broken)
     visitor.open()
     here, n_left = visitor.begin(), 0
     while here != ("sheet", "Thank you!"):
@@ -172,7 +172,7 @@ def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browse
         elif here[0] == "sheet":
             here = visitor.go_on()
         else:
-            assert violations(browser) == []
+            assert violations(impatient) == []
             visitor.use(visitor.find("button.second")[0])
             here = visitor.where(other_than=here)
             n_left += 1
@@ -186,7 +186,7 @@ def test_nobody_is_stuck_at_a_broken_picture_and_nobody_is_asked_about_it(browse
     assert "could not load broken" in caplog.text
 
 
-def test_a_file_that_is_mended_is_shown_when_it_is_tried_again(browser, broken):
+def test_a_file_that_is_mended_is_shown_when_it_is_tried_again(browser, impatient, broken):
     visitor = Visitor(browser, broken)
     visitor.open()
     here = visitor.begin()

@@ -231,7 +231,7 @@ def test_the_doctor_names_who_looks_careless_and_keeps_it_in_mind(serve, quick):
     engine.fit_if_due()
     flags = fact(served, ANALYSIS)["people"]
     names = [row[0] for row in served.people()]
-    assert "always one place" in flags[names[3]]
+    assert "always one position" in flags[names[3]]
     assert flags[names[4]][:1] == ["fails catch questions"]
     assert not set(names[:3]) & set(flags)
     assert any(each["code"] == "fails-catch" for each in fact(served, ANALYSIS)["findings"])

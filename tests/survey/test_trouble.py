@@ -118,6 +118,7 @@ def test_a_server_ends_while_its_database_is_frozen(behind, gate):
     began = time.monotonic()
     behind.writer.close()
     assert time.monotonic() - began < 5
+    gate.is_open.set()  # the fixture closes it once more
 
 
 def test_a_database_that_vanishes_is_found_again(behind, gate):

@@ -29,7 +29,7 @@ from nearer.survey.stimuli import slug_of
 from nearer.survey.study import open_study
 
 N_COLORS, N_PEOPLE, N_IN_BROWSER, PER_PERSON = 30, 60, 2, 30
-AT_ONCE, PAUSE = 5, 0.3
+AT_ONCE, PAUSE = 5, 0.1
 FAR_BEHIND, PATIENCE = 100, 300.0  # answers that no map knows yet, and seconds until somebody is invited all the same
 
 
@@ -50,7 +50,7 @@ async def _over_http(port, secret, choose, n_people):
 
     async def map_is_far_behind():
         found = (await live.get("/researcher/api/state")).content
-        return found["n_answers"] - found["engine"]["n_answers"] > FAR_BEHIND
+        return found["n_answers"] - found["engine"]["n_analyzed"] > FAR_BEHIND
 
     turn = asyncio.Lock()
 

@@ -180,7 +180,8 @@ class ResearcherRoutes:
 
     async def _check_secret(self, request: Request, candidate: str) -> None:
         """Refuse whoever does not know the secret, and limit guessing."""
-        if candidate and await read(self.database, lambda connection: is_secret(connection, candidate)):
+        is_right = bool(candidate) and await read(self.database, lambda connection: is_secret(connection, candidate))
+        if is_right:
             return
         if candidate and not self.survey.guesses.allows(client_network(request)):
             raise RequestError(429, "too many guesses; wait a minute")

@@ -316,7 +316,7 @@ class ParticipantSession:
         """Record the time of an event that happens to a person once, and return the person."""
         if getattr(self.person, column) is not None:
             return self.person
-        event = {column: time.time()}
+        event: dict[str, Any] = {column: time.time()}
         self.connection.execute(people.update().where(people.c.id == self.person.id).values(event))
         return self.person._replace(**event)
 
