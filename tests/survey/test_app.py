@@ -4,7 +4,6 @@ import uuid
 
 import pytest
 
-from nearer.survey.sequencer import correct_options
 from nearer.survey.stimuli import slug_of
 from nearer.survey.store import STATUS, proposals, write_fact
 from nearer.survey.study import open_study, split_labels
@@ -94,7 +93,6 @@ def test_catch_questions_are_there_and_have_a_right_answer(serve):
 
     assert person.finish(choose)["n_all"] == 8
     assert len(caught) == 2
-    assert correct_options(["cat", "cat", "dog"], has_anchor=True) == (0,)
 
 
 def test_repeats_are_random_questions_of_others(serve):

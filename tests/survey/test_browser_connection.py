@@ -60,9 +60,9 @@ def test_a_server_that_is_away_for_a_while(browser, visit):
     served.stop()
     visitor.answer((1,))  # of what was loaded ahead
     visitor.answer((1,))
-    visitor.says("No connection. Just go on")
+    visitor.says("No connection. You can continue")
     visitor.choose((0,))  # the last one
-    visitor.says("This page goes on once the connection is back.")
+    visitor.says("This page will continue once the connection is back.")
     assert (len(served.rows()), n_waiting(browser)) == (1, 3)
     served.start()
     eventually(lambda: len(served.rows()) == 4, 40)

@@ -192,7 +192,7 @@ def test_a_file_that_is_mended_is_shown_when_it_is_tried_again(browser, impatien
     here = visitor.begin()
     while here[0] != "unseen":
         here = visitor.answer() if here[0] == "question" else visitor.go_on()
-    visitor.says("A part of this question could not be loaded")
+    visitor.says("Part of this question could not be loaded")
     (broken.folder / "stimuli" / "broken.png").write_bytes(picture(200))
     browser.execute_cdp_cmd("Network.clearBrowserCache", {})
     assert visitor.go_on()[0] == "question"

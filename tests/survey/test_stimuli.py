@@ -4,7 +4,14 @@ import os
 
 import pytest
 
-from nearer.survey.stimuli import ENDINGS, MAX_LABEL_CHARACTERS, MAX_TEXT_CHARACTERS, gather_stimuli, read_stimuli
+from nearer.survey.stimuli import (
+    ENDINGS,
+    MAX_LABEL_CHARACTERS,
+    MAX_TEXT_CHARACTERS,
+    gather_stimuli,
+    read_stimuli,
+    slug_of,
+)
 
 
 @pytest.fixture
@@ -47,6 +54,9 @@ class TestFiles:
         assert stimuli.objects == ("C", "a.2", "b")
         assert len(stimuli) == 3
         assert gather_stimuli(study)[1] == []
+
+    def test_the_name_in_addresses_is_the_same_in_all_servers(self):
+        assert slug_of("cat") == "77af778b51abd4a3"
 
     def test_two_ways_to_write_an_accent_are_one_label(self, study):
         put(study, "cafe\u0301.png")

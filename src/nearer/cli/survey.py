@@ -1,4 +1,4 @@
-"""`nearer survey`: make a study, check it, serve it, look codes up, and delete what a person said."""
+"""`nearer survey`: make a study, check it, serve it, look up completion codes, and delete a participant."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 _ABOUT = """\
 Collect answers: show questions to people in their browsers, keep every answer, and choose the next question well.
 
-  nearer survey demo                     a study of colours, to look at
+  nearer survey demo                     a study of colors, to try out
   nearer survey new STUDY                make a folder; put a file for each object into STUDY/stimuli
-  nearer survey check STUDY              find what is wrong before anyone is invited
+  nearer survey check STUDY              find problems before anyone is invited
   nearer survey run STUDY                serve it; prints the link for participants and the researcher's secret link
   nearer survey code STUDY CODE          whose completion code this is, and whether that person is done
   nearer fit STUDY -o map                the map of the answers so far
-  nearer report STUDY                    the same as a page to look at and to send"""
+  nearer report STUDY                    the same as a page to view and to share"""
 _RUN = """\
-Serve a study until Ctrl-C. Participants open the first link that is printed; the second one, which holds a secret, is
-for the researcher alone: a live page with the map, the people, and the answers to download. The secret is printed once,
-and kept nowhere; `nearer survey secret STUDY` makes another."""
+Serve a study until Ctrl-C. Participants open the first link that is printed; the second one, which has a secret, is
+for the researcher alone: a live page with the map, the people, and the answers to download. The secret is printed once
+and stored nowhere; `nearer survey secret STUDY` makes another."""
 
 
 def add(commands: Commands) -> None:
@@ -43,16 +43,16 @@ def add(commands: Commands) -> None:
     )  # fmt: skip
     parts = survey.add_subparsers(title="parts", required=True, metavar="PART")
     new = add_command(parts, "new", "make the folder of a study", "Make the folder of a study.", command=_new)
-    check = add_command(parts, "check", "find what is wrong with a study", _CHECK, command=_check)
+    check = add_command(parts, "check", "find problems of a study", _CHECK, command=_check)
     run = add_command(parts, "run", "serve a study", _RUN, command=_run)
-    demo = add_command(parts, "demo", "serve a study of colours", _DEMO, command=_demo)
-    code = add_command(parts, "code", "look completion codes up", _CODE, command=_code)
-    forget = add_command(parts, "forget", "delete what a person said", _FORGET, command=_forget)
+    demo = add_command(parts, "demo", "serve a study of colors", _DEMO, command=_demo)
+    code = add_command(parts, "code", "look up completion codes", _CODE, command=_code)
+    forget = add_command(parts, "forget", "delete a participant", _FORGET, command=_forget)
     secret = add_command(parts, "secret", "make a new secret link", _SECRET, command=_secret)
     for part in (new, check, run, code, forget, secret):
         part.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
-    demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (a folder that is deleted)")
-    code.add_argument("codes", type=word, nargs="+", metavar="CODE", help="as people handed it in")
+    demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (default: a temporary folder)")
+    code.add_argument("codes", type=word, nargs="+", metavar="CODE", help="as people submitted it")
     forget.add_argument(
         "person", type=word, metavar="PERSON", help="name in the column participant, or the id of a platform"
     )
@@ -62,24 +62,24 @@ def add(commands: Commands) -> None:
 
 
 _CHECK = """\
-Find what is wrong with a study before anyone is invited: settings, missing and unreadable files, pictures that are too
-large for a phone or there twice, and, once people have been asked, objects that are gone or new. Nothing is changed.
-The exit status is 1 if something is wrong."""
-_DEMO = "Serve a study of colours that needs no preparation, to see what participants and researchers see."
+Find problems of a study before anyone is invited: wrong settings, missing and unreadable files, pictures that are too
+large for a phone or duplicates, and, once people have been asked, objects that are gone or new. Nothing is changed.
+The exit status is 1 if there are errors."""
+_DEMO = "Serve a study of colors that needs no preparation, to see what participants and researchers see."
 _CODE = """\
-Look up completion codes that people handed in: whose each is, when that person was done, and with how many answers.
-Letters may be small or large. The exit status is 1 unless each is of somebody who has answered everything."""
+Look up completion codes that people submitted: whose each is, when that person was done, and with how many answers.
+Case does not matter. The exit status is 1 unless each is of somebody who has answered everything."""
 _FORGET = """\
-Delete everything about one person: what they were asked, what they answered, and what a recruiting platform said of
-them. A server that runs goes on meanwhile."""
+Delete everything about one person: their questions, their answers, and what a recruiting platform said about them. A
+server can go on running meanwhile."""
 _SECRET = "Make a new secret for the researcher's page; the one before no longer opens it."
 
 
 def _add_serving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--host", type=word, default="127.0.0.1", help="address to listen at; 0.0.0.0 for all (127.0.0.1)"
+        "--host", type=word, default="127.0.0.1", help="address to listen on; 0.0.0.0 for all (127.0.0.1)"
     )
-    parser.add_argument("--port", type=port, default=8000, metavar="N", help="port to listen at (8000)")
+    parser.add_argument("--port", type=port, default=8000, metavar="N", help="port to listen on (8000)")
     parser.add_argument(
         "--address", type=word, metavar="URL",
         help="as people reach it, such as https://study.example.org, where a proxy stands before it",
@@ -129,7 +129,7 @@ def _demo(options: argparse.Namespace) -> int:
         _serve(options, folder if is_study(folder) else demo_study(folder))
         return 0
     with tempfile.TemporaryDirectory(prefix="nearer-survey-") as kept:
-        _serve(options, demo_study(Path(kept) / "colours"))
+        _serve(options, demo_study(Path(kept) / "colors"))
     return 0
 
 
@@ -139,7 +139,7 @@ def _serve(options: argparse.Namespace, folder: Path) -> None:
 
     log_to_stderr()
     serving = _serving(options)
-    listening = listen(serving)  # before the secret, which is told once
+    listening = listen(serving)  # before the secret, which is shown once
     secret = researcher_secret(folder)
 
     def begun(study: Study) -> None:
@@ -149,7 +149,7 @@ def _serve(options: argparse.Namespace, folder: Path) -> None:
         lines = [f"{title}: {pluralize(len(study.labels), 'object')}", f"participants: {serving.link}"]
         print_result(
             options,
-            "\n".join([*lines, f"researcher:   {researcher}", "Ctrl-C ends it; every answer is kept."]),
+            "\n".join([*lines, f"researcher:   {researcher}", "Press Ctrl-C to stop; every answer is kept."]),
             {"participants": serving.link, "researcher": None if secret is None else researcher},
         )
         sys.stdout.flush()
@@ -200,8 +200,8 @@ def _forget(options: argparse.Namespace) -> int:
     finally:
         database.close()
     text = (
-        f"{options.person} is forgotten: {pluralize(counts['answers'], 'answer')} to "
-        f"{pluralize(counts['questions'], 'question')} deleted. Downloaded copies, and backups, still have them."
+        f"{options.person} is deleted: {pluralize(counts['answers'], 'answer')} to "
+        f"{pluralize(counts['questions'], 'question')} deleted. Downloaded copies and backups still have them."
     )
     print_result(options, text, counts)
     return 0

@@ -5,12 +5,13 @@ import threading
 import time
 from contextlib import ExitStack, closing, suppress
 from functools import partial
+from urllib.parse import urlsplit
 
 import pytest
 
 from nearer.survey import server as limits
-from nearer.survey.server import BoundedProtocol, Connections
-from nearer.survey.web import BURST_MINUTES, network_of
+from nearer.survey.server import BoundedProtocol, Connections, Serving
+from nearer.survey.web import BURST_MINUTES, RateLimit, network_of
 
 ATTACKER = "127.0.0.66"
 GET = b"GET /look.css HTTP/1.1\r\nhost: x\r\n"
@@ -219,7 +220,21 @@ def test_new_people_of_one_network_have_a_limit(serve):
     assert len(served.people()) == 2 * BURST_MINUTES
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_the_link_of_a_server_on_all_addresses_can_be_opened(host):
+    link = urlsplit(Serving(host=host, port=8001).link)
+    assert link.hostname not in ("", "0.0.0.0", "::")
+    assert (link.scheme, link.port) == ("http", 8001)
+
+
+def test_each_key_has_its_own_limit():
+    limit = RateLimit(2, 0.001)
+    assert [limit.allows("somebody") for _ in range(3)] == [True, True, False]
+    assert limit.allows("somebody else")
+
+
 def test_households_are_networks():
     assert network_of("2001:db8:1:2::1") == network_of("2001:db8:1:2:ffff::1") != network_of("2001:db8:1:3::1")
     assert network_of("fe80::1%eth0") == "fe80::"
+    assert network_of("::ffff:192.0.2.1") == network_of("192.0.2.1") == "192.0.2.1"
     assert network_of("no address:") == "no address:"

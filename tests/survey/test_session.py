@@ -1,9 +1,26 @@
-"""Who takes part, and who is forgotten."""
+"""Participants and their sessions: who is deleted, when breaks come, and which catch options are right."""
 
 import pytest
 
-from nearer.survey.session import forget_participant
+from nearer.survey.sequencer import correct_options
+from nearer.survey.session import break_positions, forget_participant, paragraphs
 from nearer.survey.store import people, questions
+
+
+@pytest.mark.parametrize(
+    ("n_questions", "every", "expected"), [(90, 30, [30, 60]), (62, 30, [30]), (75, 30, [30, 60]), (60, 0, [])]
+)
+def test_no_break_shortly_before_the_end(n_questions, every, expected):
+    assert break_positions(n_questions, every) == expected
+
+
+def test_blank_lines_separate_paragraphs():
+    assert paragraphs("a\nb\r\n\r\nc\n\n\n d ") == ["a b", "c", "d"]
+
+
+def test_correct_options_of_catch_questions():
+    assert correct_options(["emu", "cat", "emu"], has_anchor=True) == (1,)
+    assert correct_options(["emu", "emu", "cat"], has_anchor=False) == (2,)
 
 
 def test_forgetting_deletes_everything_about_one_person_and_nothing_else(serve):
