@@ -46,7 +46,7 @@ def test_p_is_uniform_where_people_differ_and_groups_do_not(monkeypatch):
     assert max(p_values) > 0.75
 
 
-def test_p_is_small_where_objects_moved(monkeypatch):
+def test_p_is_small_where_objects_are_displaced(monkeypatch):
     one_start(monkeypatch)
     found = outcome(TwoGroups(8, sizes=(10, 10), n_answers=80, moved_by=0.8), 0)[3]
     assert found.p_value == 1 / 200  # the least of 199 permutations
@@ -74,7 +74,7 @@ def test_the_statistic_is_what_maps_of_groups_gain(monkeypatch):
     assert found.statistic == pytest.approx(sum(sums) / (sizes[0] * sizes[1] / sum(sizes)))
 
 
-def test_a_small_quiet_group_beside_a_large_noisy_one_is_no_difference(monkeypatch):
+def test_a_small_group_with_less_noise_is_no_difference(monkeypatch):
     """Scores of people who hardly lapse are larger than those of others: sums alone reject in half of these studies."""
     one_start(monkeypatch)
     study = TwoGroups(8, sizes=(5, 25), n_answers=60, lapses=(0.05, 0.9))

@@ -69,14 +69,14 @@ def test_the_own_map_predicts_better(found):
     assert found.prediction.unit == "people"
 
 
-def test_what_was_found_is_told(found):
-    told = str(found)
-    assert "test of a difference: p = 0.0002 (4,999 permutations; labels permuted over people)" in told
-    assert "'a' (8 people, 640 comparisons)" in told
-    assert "from 'a' to 'b', displacements as shares of the spread (p <= 0.05, all objects together):" in told
+def test_the_summary_states_the_findings(found):
+    text = str(found)
+    assert "test of a difference: p = 0.0002 (4,999 permutations; labels permuted over people)" in text
+    assert "'a' (8 people, 640 comparisons)" in text
+    assert "from 'a' to 'b', displacements as shares of the spread (p <= 0.05, all objects together):" in text
     # What a difference is worth comes first.
-    assert told.index("answers of 'a': lower by 0.") < told.index("p = ") < told.index("displacements")
-    assert "for sure" not in told
+    assert text.index("answers of 'a': lower by 0.") < text.index("p = ") < text.index("displacements")
+    assert "for sure" not in text
 
 
 def test_a_difference_that_does_not_help_prediction_is_called_so(found):
@@ -107,7 +107,7 @@ def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, dra
     np.testing.assert_allclose(vectors, -turned, atol=1e-6)
 
 
-def test_who_has_no_group_is_left_out_and_told(drawn, one_start):
+def test_people_without_a_group_are_left_out_with_a_note(drawn, one_start):
     comparisons, groups, _, _ = drawn
     named = np.array(["a", "b"])[groups].astype(object)
     named[np.asarray(comparisons.annotators) == 3] = None
@@ -118,20 +118,20 @@ def test_who_has_no_group_is_left_out_and_told(drawn, one_start):
     )  # fmt: skip
 
 
-def test_slips_in_the_column_of_groups_are_told():
+def test_slips_in_the_column_of_groups_are_noted():
     people = np.repeat(["ann", "bob", "cid"], 20)
-    said = np.repeat(["old", "old", "young"], 20).astype(object)
+    labels = np.repeat(["old", "old", "young"], 20).astype(object)
     triplets = Comparisons.from_triplets(np.tile([0, 1, 2], (60, 1)), annotators=people)
-    assert assign_groups(triplets, said).notes == ()
-    said[20] = "young"
-    (note,) = assign_groups(triplets, said).notes
+    assert assign_groups(triplets, labels).notes == ()
+    labels[20] = "young"
+    (note,) = assign_groups(triplets, labels).notes
     assert note.startswith(
         "1 person has nearly all comparisons in one group and a few in another, such as 'bob': 19 of"
     )
-    said[20:30] = "young"  # half of each: a condition, and no slip
-    assert assign_groups(triplets, said).notes == ()
-    said[:20] = "Young "
-    assert assign_groups(triplets, said).notes == ("are 'Young' and 'young' one group? Spell them alike",)
+    labels[20:30] = "young"  # half of each: a condition, and no slip
+    assert assign_groups(triplets, labels).notes == ()
+    labels[:20] = "Young "
+    assert assign_groups(triplets, labels).notes == ("are 'Young' and 'young' one group? Spell them alike",)
 
 
 def test_without_people_there_are_maps_and_no_test(drawn, one_start):
@@ -156,7 +156,7 @@ def test_three_groups_are_tested_at_once_and_in_pairs(drawn, one_start):
     assert several.prediction.errors.shape == (3, 4)
 
 
-def test_few_people_are_told_what_p_they_can_reach(one_start):
+def test_the_smallest_p_of_few_people_is_stated(one_start):
     comparisons, groups, _, _ = TwoGroups(6, sizes=(2, 3), n_answers=60).draw(np.random.default_rng(0))
     few = compare_groups(comparisons, groups, n_components=1, random_state=0)
     assert few.test.smallest_p == pytest.approx(0.1)

@@ -25,7 +25,7 @@ def models():
     ]
 
 
-def test_a_map_is_as_good_as_itself_turned(models):
+def test_a_map_has_the_shape_of_itself(models):
     found = compare_maps(models[0], models[0])
     assert found.procrustes == pytest.approx(0, abs=1e-12)
     assert found.pearson == pytest.approx(1)
@@ -61,7 +61,7 @@ def folders(models, tmp_path_factory):
     return made
 
 
-def test_the_object_elsewhere_is_told_by_the_ellipses(folders):
+def test_the_ellipses_show_the_displaced_object(folders):
     found = compare_maps(*folders)
     assert found.names == ("before", "after")
     assert found.is_displaced()[4]
@@ -76,9 +76,9 @@ def test_the_object_elsewhere_is_told_by_the_ellipses(folders):
 def test_the_command_writes_a_table_and_a_figure(folders, tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["compare", *map(str, folders), "-o", str(out)]) == 0
-    told = capsys.readouterr().out
-    assert "10 objects on both maps" in told
-    assert "the answers of 'after' on the map 'before': error" in told
+    printed = capsys.readouterr().out
+    assert "10 objects on both maps" in printed
+    assert "the answers of 'after' on the map 'before': error" in printed
     assert {path.name for path in out.iterdir()} == {"comparison.json", "displacements.csv", "maps.png", "maps.pdf"}
     with (out / "displacements.csv").open() as table:
         rows = list(csv.DictReader(table))

@@ -1,4 +1,4 @@
-"""A map beside models: what is compared, with whom, and how far it can be trusted."""
+"""A map and models: estimates over shared pairs, intervals over objects and people, the noise ceiling."""
 
 from dataclasses import replace
 
@@ -213,7 +213,7 @@ def test_intervals_over_people_come_from_maps_of_resampled_people(answers):
     assert found.differences[0].people_p_value < 0.01
 
 
-def test_people_can_be_resampled_where_no_dimension_can_be_told(answers, rng):
+def test_people_can_be_resampled_without_a_chosen_dimension(answers, rng):
     coins = Comparisons.from_triplets(
         np.array([rng.choice(12, 3, replace=False) for _ in range(60)]), annotators=np.arange(60) % 2, n_objects=12
     )
@@ -240,7 +240,7 @@ def test_what_cannot_be_compared_is_refused(rng):
         compare_matrices(own, {"m": hole})
 
 
-def test_ties_are_told(rng):
+def test_a_note_recommends_tau_a_for_ties(rng):
     own = matrix(rng.normal(size=(10, 2)))
     groups = np.arange(10) % 2
     model = {"groups": (groups[:, None] != groups).astype(float)}

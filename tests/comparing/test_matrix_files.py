@@ -1,4 +1,4 @@
-"""Matrices in files: what each form stands for, and what is said of those that stand for nothing."""
+"""Matrices in files: the layouts that are recognized, and the errors of others."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_forms(text, read):
     np.testing.assert_array_equal(found.reindex(OBJECTS).matrix, TRUTH)
 
 
-def test_what_was_done_is_told(read):
+def test_notes_state_what_was_done(read):
     assert "1 pair had different distances" in read("x,a,b,c\na,0,0.5,2\nb,1.5,0,4\nc,2,4,0\n").notes[0]
     assert "above the diagonal are 0" in read("x,a,b,c\na,0,0,0\nb,1,0,0\nc,2,4,0\n").notes[0]
     assert "1 pair had several distances" in read("a,b,1\na,b,3\na,c,2\nb,c,4\n").notes[0]

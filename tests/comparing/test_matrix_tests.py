@@ -70,7 +70,7 @@ def test_unknown_distances_are_left_out():
     assert found.p_value == 0.01
 
 
-def test_its_size_is_as_said():
+def test_the_mantel_test_has_its_nominal_size():
     p_values = [
         mantel(matrix(8, 2 * seed), matrix(8, 2 * seed + 1), n_permutations=39, random_state=seed).p_value
         for seed in range(200)

@@ -1,4 +1,4 @@
-"""Methods beside each other: the same answers, paired differences, and what is left to chance."""
+"""Methods compared: the same held-out answers, paired differences, and their intervals."""
 
 import numpy as np
 import pytest

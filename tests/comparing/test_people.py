@@ -61,7 +61,7 @@ def test_a_gain_has_the_interval_of_means_of_people():
     assert gain.high - gain.gain == pytest.approx(reach, rel=1e-5)
 
 
-def test_unsure_gains_are_said_to_be_unsure(found):
+def test_gains_that_are_not_significant_are_called_so(found):
     unsure = replace(found, log_loss=Gain(0.5, 0.49, 0.01, -0.01, 0.03))
     assert not unsure.differ
     assert "more answers of each would tell" in str(unsure)

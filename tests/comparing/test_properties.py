@@ -122,17 +122,17 @@ def test_no_turn_move_or_scale_of_the_map_matters_and_directions_turn_along():
     np.testing.assert_allclose(turned["size"].direction, np.array(plain["size"].direction) @ turn, atol=1e-9)
 
 
-def test_missing_values_are_left_out_and_told_and_what_cannot_be_fitted_says_why():
+def test_missing_values_are_left_out_and_unfittable_attributes_say_why():
     partly = [None, float("nan"), *SIZE[2:].tolist()]
     names = [f"thing {k}" for k in range(N)]
     fits = fit_properties(MAP, {"size": partly, "file": names, "one": [1.0] * N, "void": [None] * N}, **FEW)
     assert fits["size"].r2 == pytest.approx(r2_of(MAP[2:], SIZE[2:])[0], abs=1e-12)
     assert (fits["size"].n_objects, len(fits)) == (N - 2, 1)
-    said = str(fits)
-    assert "objects without a value are left out: 'size'" in said
-    assert "file is not fitted: 24 words for 24 objects are no categories to compare" in said
-    assert "one is not fitted: its values are all the same" in said
-    assert "void is not fitted: fewer than two objects" in said
+    text = str(fits)
+    assert "objects without a value are left out: 'size'" in text
+    assert "file is not fitted: 24 words for 24 objects are no categories to compare" in text
+    assert "one is not fitted: its values are all the same" in text
+    assert "void is not fitted: fewer than two objects" in text
     with pytest.raises(ValueError, match="a value for each of the 24 objects, got 3"):
         fit_properties(MAP, {"size": [1, 2, 3]})
     assert str(fit_properties(MAP, {"one": [1.0] * N})).startswith("one is not fitted")

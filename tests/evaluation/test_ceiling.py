@@ -153,11 +153,11 @@ def split_answers(undecided, rng, flipped=0.0):
     rows = np.column_stack(unrank_questions(np.arange(len(undecided)), 30))
     question, person = (each.ravel() for each in np.indices(undecided.shape))
     turned = rows[question][:, [0, 2, 1]]
-    said = np.where((rng.random(len(question)) < flipped)[:, None], turned, rows[question])
+    given = np.where((rng.random(len(question)) < flipped)[:, None], turned, rows[question])
     again = np.flatnonzero(undecided)
-    other_way = said[again][:, [0, 2, 1]]
+    other_way = given[again][:, [0, 2, 1]]
     return Comparisons.from_triplets(
-        np.concatenate([said, other_way]),
+        np.concatenate([given, other_way]),
         weights=np.concatenate([np.where(undecided, 0.5, 1.0).ravel(), np.full(len(again), 0.5)]),
         annotators=np.concatenate([person, person[again]]),
         trials=np.concatenate([np.arange(undecided.size), again]),

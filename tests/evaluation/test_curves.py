@@ -23,11 +23,11 @@ from nearer.evaluation.curves import trend
         (0.2, 0.15, 0.04, {"ceiling": NoiseCeiling(0.14, 0.08, 0.16)}, "falls"),  # 7% may still be gained
         (0.37, 0.26, 0.04, {"ceiling": NoiseCeiling(0.39, 0.18, 0.5)}, "falls"),  # a ceiling that may be anywhere
         (0.3, 0.15, 0.2, {"ceiling": NoiseCeiling(0.149, 0.13, 0.17)}, "falls"),  # an error that may be anywhere
-        (0.165, 0.15, 0.04, {"falls_by": [0.005, 0.0]}, "falls"),
-        (0.165, 0.15, 0.04, {"falls_by": [0.012, 0.0]}, "unknown"),
-        (0.165, 0.15, 0.04, {"falls_by": [0.04, 0.0]}, "unknown"),
-        (0.155, 0.15, 0.04, {"falls_by": [0.004, 0.0]}, "settled"),
-        (0.155, 0.15, 0.04, {"falls_by": [0.008, 0.0]}, "unknown"),  # it may have fallen by a tenth
+        (0.165, 0.15, 0.04, {"fall_errors": [0.005, 0.0]}, "falls"),
+        (0.165, 0.15, 0.04, {"fall_errors": [0.012, 0.0]}, "unknown"),
+        (0.165, 0.15, 0.04, {"fall_errors": [0.04, 0.0]}, "unknown"),
+        (0.155, 0.15, 0.04, {"fall_errors": [0.004, 0.0]}, "settled"),
+        (0.155, 0.15, 0.04, {"fall_errors": [0.008, 0.0]}, "unknown"),  # it may have fallen by a tenth
         (0.5, 0.49, 0.08, {}, "guessing"),
         (0.5, 0.42, 0.3, {}, "unknown"),
     ],
@@ -47,7 +47,7 @@ def test_the_error_at_half_of_the_size_is_taken_whatever_lies_between():
     assert found.sentence.startswith("From 500 to 1,000 comparisons")
 
 
-def test_near_the_ceiling_what_is_left_to_gain_is_told():
+def test_near_the_ceiling_the_gain_that_is_left_is_stated():
     found = trend([300, 600], [0.18, 0.168], [0.17, 0.155], [0.19, 0.18], ceiling=NoiseCeiling(0.157, 0.134, 0.183))
     assert found.sentence.endswith("would hardly make predictions better, by 3.4% of comparisons at most.")
 

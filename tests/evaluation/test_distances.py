@@ -189,7 +189,7 @@ def test_objects_that_nobody_compared_are_left_out():
         (study(0, 15, 200, 0.0)[1], "annotators", "do not say who answered"),
     ],
 )  # fmt: skip
-def test_where_it_cannot_be_told_it_says_why(comparisons, by, why):
+def test_too_few_answers_for_halves_say_why(comparisons, by, why):
     with pytest.raises(ValueError, match=why):
         split_half(QUICK, comparisons, by=by)
 

@@ -134,8 +134,8 @@ def curve_of(n_components: int, comparisons: Comparisons, seed: int, level: floa
 def curve_trend(curve: LearningCurve, *, few: bool, ceiling: NoiseCeiling | None, level: float, unit: str) -> Trend:
     """Return where a learning curve leads, by the rule of `nearer.evaluation.curves`."""
     sizes, errors, lows, highs = (each.tolist() for each in (curve.sizes, curve.errors, curve.lows, curve.highs))
-    falls_by = None if curve.falls_by is None else curve.falls_by.tolist()
-    return trend(sizes, errors, lows, highs, level, few=few, ceiling=ceiling, falls_by=falls_by, unit=unit)
+    fall_errors = None if curve.fall_errors is None else curve.fall_errors.tolist()
+    return trend(sizes, errors, lows, highs, level, few=few, ceiling=ceiling, fall_errors=fall_errors, unit=unit)
 
 
 def curve_finding(found: Trend, *, unreliable: bool = False) -> Finding:

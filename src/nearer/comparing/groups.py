@@ -101,7 +101,7 @@ def compare_groups(
     blocks = Blocks.of(units, kept.groups, len(kept.names))
     if has_people and len(blocks.groups) == blocks.n_groups:
         raise ValueError(
-            "every group is a single person, so that a difference of groups cannot be told from one of people; "
+            "every group is a single person, so that groups and people cannot be distinguished; "
             "name a column that several people share"
         )
     prediction, departure = cross_predict(responses, common, kept.groups, units, unit, level, rng)

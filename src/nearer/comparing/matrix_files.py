@@ -100,7 +100,7 @@ def read_matrix(path: Path, *, features: bool = False) -> NamedMatrix:
     ----------
     path : Path
     features : bool
-        Whether a table of features may be turned into distances.
+        Whether a table of features may be converted to distances.
 
     Examples
     --------

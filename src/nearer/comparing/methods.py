@@ -151,7 +151,7 @@ class MethodComparison(Comparison):
 
     @property
     def best(self) -> str:
-        """The method with the smallest error, for what that is worth: see the intervals."""
+        """The method with the smallest error; see the intervals for whether it is significantly better."""
         return min(self.methods, key=lambda score: score.error).name
 
     @property

@@ -59,8 +59,8 @@ class LearningCurve(Result):
         Training comparisons, on average over the repeats: trials stay whole.
     errors, lows, highs : ndarray, shape (k,)
         Error of what `predict` uses, with its confidence interval.
-    falls_by : ndarray, shape (k,), or None
-        Standard error of the difference of each error from the last, which the same answers were judged by.
+    fall_errors : ndarray, shape (k,), or None
+        Standard error of the difference of each error from the last, which is of the same answers.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class LearningCurve(Result):
     errors: FloatArray
     lows: FloatArray
     highs: FloatArray
-    falls_by: FloatArray | None = None
+    fall_errors: FloatArray | None = None
 
     def summary(self) -> str:
         """Return a table of errors as text."""
@@ -150,8 +150,8 @@ def learning_curve(
     weights, clusters = judged.sample_weight[tested], units[tested]
     wrong = [np.concatenate([each.predictions for each in found[size :: len(wanted)]]) for size in range(len(wanted))]
     errors, lows, highs = np.array([error_interval(each, weights, clusters, level, repeats) for each in wrong]).T
-    falls_by = np.array([_standard_error(each - wrong[-1], weights, clusters, repeats) for each in wrong])
-    return LearningCurve(np.rint(ends.mean(axis=0)).astype(np.int64), errors, lows, highs, falls_by)
+    fall_errors = np.array([_standard_error(each - wrong[-1], weights, clusters, repeats) for each in wrong])
+    return LearningCurve(np.rint(ends.mean(axis=0)).astype(np.int64), errors, lows, highs, fall_errors)
 
 
 def _standard_error(
@@ -204,7 +204,7 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int,
     if wanted.max() > most:
         raise ValueError(
             f"a training part of {wanted.max()} comparisons was asked for, but {most} of {len(comparisons)} are left "
-            "beside the test part; ask for fewer, or leave sizes out"
+            "outside the test part; ask for fewer, or leave sizes out"
         )
     return np.unique(wanted).astype(np.int64)
 
@@ -233,7 +233,7 @@ def trend(
     *,
     few: bool = False,
     ceiling: NoiseCeiling | None = None,
-    falls_by: Sequence[float | None] | None = None,
+    fall_errors: Sequence[float | None] | None = None,
     unit: str = "answers",
 ) -> Trend:
     """Return whether the error of a learning curve still falls; sizes ascend, and there is at least one.
@@ -247,7 +247,7 @@ def trend(
         Whether the answers are so few that a flat curve may not have begun to fall.
     ceiling : NoiseCeiling, optional
         The noise ceiling, where it is known.
-    falls_by : sequence of float or None, optional
+    fall_errors : sequence of float or None, optional
         Standard errors of the difference of each error from the last.
     unit : str
         What there may be too few of: answers, or people where they are held out whole.
@@ -270,8 +270,8 @@ still make predictions better.')
         )
     half = min(range(len(sizes) - 1), key=lambda place: abs(sizes[place] - sizes[-1] / 2), default=None)
     fall, paired = 0.0 if half is None else errors[half] - last, None
-    if half is not None and falls_by is not None:
-        paired = falls_by[half]
+    if half is not None and fall_errors is not None:
+        paired = fall_errors[half]
     standard_error = (high - low) / (2 * NormalDist().inv_cdf(0.5 + level / 2)) if paired is None else paired
     falls = fall > max(_MIN_FALL * last, _Z_95 * standard_error)
     if half is None or high >= CHANCE or (high - low > _MAX_WIDTH and not falls):
@@ -302,7 +302,7 @@ still make predictions better.')
         return Trend("falls", f"{fell}: more answers would still make predictions better.")
     open_yet = fall > max(_MIN_FALL * last, standard_error / 2)
     if open_yet or (paired is not None and fall + _Z_95 * paired > 2 * _MIN_FALL * last):
-        return Trend("unknown", f"{fell}, which may be chance: whether more answers would help cannot be told yet.")
+        return Trend("unknown", f"{fell}, which may be chance: it is not known yet whether more answers would help.")
     return Trend(
         "settled",
         f"{fell}: it has settled, and more answers of the same kind would hardly make predictions better.",

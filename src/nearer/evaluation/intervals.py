@@ -1,8 +1,8 @@
 """Confidence intervals of an error from correlated answers.
 
-Rows of one trial, and answers of one person, tend to be right or wrong together, so that they are worth less than as
-many independent rows. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right, less the
-error) and C clusters, the variance of the error is that of a ratio,
+Rows of one trial, and answers of one person, tend to be right or wrong together, so that their effective number is
+smaller. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right, less the error) and C
+clusters, the variance of the error is that of a ratio,
 
     V = C / (C - 1) * sum_c (sum_{q in c} w_q r_q)^2 / (sum_q w_q)^2.
 

@@ -172,13 +172,13 @@ class MarginRecord(_Record):
 
 @dataclass(frozen=True)
 class CurveStep(_Record):
-    """A point of the learning curve, and by how much the error falls with twice as many comparisons."""
+    """A point of the learning curve, with the standard error of the fall of the error from there to the last point."""
 
     n_comparisons: Amount
     error: Share
     low: float | None = None
     high: float | None = None
-    falls_by: Amount | None = None
+    fall_error: Amount | None = None
 
 
 @dataclass(frozen=True)

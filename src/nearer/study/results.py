@@ -354,9 +354,11 @@ def _curve(study: Study) -> tuple[CurveStep, ...] | None:
     if study.curve is None:
         return None
     curve = study.curve
-    falls_by = [None] * len(curve.sizes) if curve.falls_by is None else [_finite(each) for each in curve.falls_by]
+    fall_errors = (
+        [None] * len(curve.sizes) if curve.fall_errors is None else [_finite(each) for each in curve.fall_errors]
+    )
     columns = (curve.sizes, curve.errors, curve.lows, curve.highs)
-    rows = zip(*(np.asarray(column).tolist() for column in columns), falls_by, strict=True)
+    rows = zip(*(np.asarray(column).tolist() for column in columns), fall_errors, strict=True)
     return tuple(CurveStep(*row) for row in rows)
 
 
