@@ -96,7 +96,7 @@ def run_large(loss: str, size: Size, dimension: int, seed: int) -> Result:
     Raises
     ------
     ValueError
-        When the process fails, with the last it said.
+        When the process fails, with the last line of its output.
     """
     from benchmarks.speed import check_losses
 

@@ -70,7 +70,7 @@ class RecordFile:
         Parameters
         ----------
         identity : mapping from name to check, optional
-            What identifies a record beside size, trial, method, seed and fingerprint.
+            What identifies a record besides size, trial, method, seed and fingerprint.
 
         Raises
         ------

@@ -83,7 +83,7 @@ def run_fit(
     settings : dict
         Arguments of its constructor.
     data, warm_up : Path
-        Files with training triplets; the map is left beside the first.
+        Files with training triplets; the map is left next to the first.
     timeout : float
         Seconds after which the fit is ended, 0 for no limit. The figures are then ``{"timeout": timeout}``.
 

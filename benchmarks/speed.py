@@ -1,4 +1,4 @@
-"""Seconds, error and memory of a fit beside those of cblearn, both in one run on one machine."""
+"""Seconds, error and memory of a fit against those of cblearn, both in one run on one machine."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Whether the outlook comes true: the gain that was foreseen for the next fifth of the answers, and the one they had.
 
-Points answer with noise, to questions that are chosen or drawn at random. At several sizes the posterior says what the
-next fifth of the answers would bring; they are then asked for, and both maps are judged by the same new questions.
+Points answer with noise, to questions that are chosen or drawn at random. At several sizes the posterior predicts
+what the next fifth of the answers would bring; they are then asked for, and both maps are judged by the same new
+questions.
 
-The gain of one run is a matter of chance, whoever foresees it. So the table has the means over runs beside each other,
-and counts in how many runs the gain was within a factor of 1.5 of what was foreseen, and in its interval.
+The gain of one run is a matter of chance, whatever the forecast. So the table has the means over runs next to each
+other, and counts in how many runs the gain was within a factor of 1.5 of what was foreseen, and in its interval.
 """
 
 from __future__ import annotations
@@ -117,13 +118,13 @@ def looked_ahead(world: World, seed: int, *, chosen: bool, sizes: Sequence[int] 
 def _chosen(world: World, points: FloatArray, seed: int, sizes: Sequence[int]) -> Iterator[tuple[int, Comparisons]]:
     """Give answers of growing number, asked for in batches of a tenth of what there is, at least one an object."""
     n, rng = len(points), np.random.default_rng([2, seed])
-    questions, told = Questions(n, world.n_components, random_state=seed), 0
+    questions, n_answered = Questions(n, world.n_components, random_state=seed), 0
     for size in sizes:
-        while told < size:
-            k = min(size - told, max(n, told // 10))
+        while n_answered < size:
+            k = min(size - n_answered, max(n, n_answered // 10))
             questions.tell(_said(world, points, np.asarray(questions.ask(k)), rng))
             questions.update()
-            told += k
+            n_answered += k
         yield size, questions.comparisons_
 
 

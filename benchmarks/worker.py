@@ -20,7 +20,7 @@ import time
 import warnings
 from typing import Any
 
-# A script's own folder comes first on the path; no file beside this one may stand in for a package.
+# A script's own folder comes first on the path; no file next to this one may stand in for a package.
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 

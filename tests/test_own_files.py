@@ -14,8 +14,8 @@ from helpers.damage import attempt, damaged, generator
 from benchmarks import coverage
 from benchmarks.accuracy import run as accuracy
 from benchmarks.accuracy import summary
-from benchmarks.accuracy.calibration_table import N_BINS
 from benchmarks.accuracy.datasets import DATA_SETS, load
+from benchmarks.accuracy.summary import N_BINS
 from benchmarks.paper import Experiment, Run, table_rows, table_text
 from benchmarks.programs import Program
 from benchmarks.records import RecordFile

@@ -5,8 +5,7 @@ Data flows one way: data sets (which trials) -> entries and peers (which predict
 """
 
 from benchmarks.accuracy.datasets import DATA_SETS, DataSet
-from benchmarks.accuracy.entries import ENTRIES, METHODS, Entry
-from benchmarks.accuracy.peers import PEERS
+from benchmarks.accuracy.entries import ENTRIES, METHODS, PEERS, Entry
 from benchmarks.accuracy.run import AccuracyRun
 from benchmarks.accuracy.trial import Predictions, Trial, Truth
 

@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.accuracy.calibration_table import curve_of
 from benchmarks.accuracy.datasets import DATA_SETS
-from benchmarks.accuracy.entries import LIMIT, METHODS
-from benchmarks.accuracy.peers import PEERS, loss_of
-from benchmarks.accuracy.ranks import Ranking
-from benchmarks.accuracy.summary import AccuracyRow, CalibrationRow
+from benchmarks.accuracy.entries import LIMIT, METHODS, PEERS, loss_of
+from benchmarks.accuracy.summary import AccuracyRow, CalibrationRow, Ranking, curve_of
 from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure, plot_reliability
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POSTERIOR = "#2a2f6e"
-#: Drawn once more beside the peers, to compare them with.
+#: Drawn once more next to the peers, to compare them with.
 _REFERENCE = ("DMOE", "Posterior")
 _DEFAULTS, _TUNED = (0.0, (1.0, 1.5)), (0.0, (4.0, 1.5))
 _ROW = 0.27  # inches between two labels
@@ -56,7 +53,7 @@ def color_of(method: str) -> str:
 
 
 def draw_errors(rows: Sequence[AccuracyRow], path: Path) -> None:
-    """Draw the error on one data set against the number of comparisons: our methods, and the peers beside them."""
+    """Draw the error on one data set against the number of comparisons: our methods, and the peers."""
     data = DATA_SETS[rows[0]["data"]]
     own = [row for row in rows if row["method"] not in PEERS and row["method"] != LIMIT]
     peers = [row for row in rows if row["method"] in PEERS]
@@ -149,7 +146,7 @@ def draw_reliability(calibration: Sequence[CalibrationRow], path: Path) -> None:
     axes.flat[0].set_ylim(bottom=lowest)  # shared by all
     for ax in list(axes.flat)[len(calibration) :]:
         ax.set_axis_off()
-    # The lowest panel of each column says what the axis is.
+    # The lowest panel of each column labels the axis.
     for place in range(max(len(calibration) - columns, 0), len(calibration)):
         axes.flat[place].set_xlabel("confidence", fontsize=9, color=INK)
         axes.flat[place].tick_params(labelbottom=True)

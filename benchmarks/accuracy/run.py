@@ -16,10 +16,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from benchmarks.accuracy.calibration_table import check_counts, expected_calibration_error, log_loss, reliability
 from benchmarks.accuracy.datasets import DATA_SETS, DataSet
-from benchmarks.accuracy.entries import ENTRIES, METHODS, decides
-from benchmarks.accuracy.peers import PEERS, fit_peers
+from benchmarks.accuracy.entries import ENTRIES, METHODS, PEERS, decides, fit_peers
+from benchmarks.accuracy.summary import check_counts, expected_calibration_error, log_loss, reliability
 from benchmarks.accuracy.trial import Predictions, Trial
 from benchmarks.programs import MeasurementFailed, Program
 from benchmarks.records import AMOUNT, SHARE, Interrupted, Record, RecordFile, side_by_side
@@ -29,7 +28,7 @@ from nearer.optimize.problems.margins import error_from_margins
 
 #: Raised whenever the same seed would give other trials or other figures: old records then no longer count.
 PROTOCOL_VERSION = 1
-# Peers may run for hours beside our own methods: each has a file of its own, so that two runs never share one.
+# Peers may run for hours next to our own methods: each has a file of its own, so that two runs never share one.
 _OWN, _PEERS = "own.jsonl", "peers.jsonl"
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -15,16 +15,23 @@ or, in a pool, those that were options most often. All objects are compared with
 order; then come random questions.
 
 Within a world of simulated answers no rule but ours and Salmon's asks a question twice.
+
+Salmon runs in a process under a Python of its own, which gets answers and sends questions.
 """
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.active import salmon_worker
 from benchmarks.active.worlds import Life, Rows
+from benchmarks.programs import MeasurementFailed, Program
 from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
@@ -146,8 +153,8 @@ class Information(Random):
         left = self.of_head[head][self.free[self.of_head[head]]]
         if not len(left):
             return None
-        told = self.answers[self.answers[:, 0] == head]
-        belief = places_of_head(squares, told[:, 1:], self.mu)
+        answered = self.answers[self.answers[:, 0] == head]
+        belief = places_of_head(squares, answered[:, 1:], self.mu)
         gains = information_gains(squares, belief, self.questions[left, 1:], self.mu)
         return int(left[gains.argmax()])
 
@@ -187,7 +194,7 @@ def squared_distances(points: FloatArray) -> FloatArray:
     return result
 
 
-def places_of_head(squares: FloatArray, told: Rows, mu: float) -> FloatArray:
+def places_of_head(squares: FloatArray, answered: Rows, mu: float) -> FloatArray:
     """Return how likely a head lies at the place of each object, (n,), by its answers (near, far).
 
     Examples
@@ -196,7 +203,7 @@ def places_of_head(squares: FloatArray, told: Rows, mu: float) -> FloatArray:
     >>> places_of_head(squares, np.array([[0, 2]] * 20), 0.05).round(2).tolist()
     [1.0, 0.0, 0.0]
     """
-    near, far = squares[:, told[:, 0]] + mu, squares[:, told[:, 1]] + mu
+    near, far = squares[:, answered[:, 0]] + mu, squares[:, answered[:, 1]] + mu
     logs = np.log(far / (near + far)).sum(axis=1)
     weights = np.exp(logs - logs.max())
     belief: FloatArray = weights / weights.sum()
@@ -222,3 +229,85 @@ def information_gains(squares: FloatArray, belief: FloatArray, pairs: Rows, mu: 
 def _entropy(chances: FloatArray) -> FloatArray:
     entropy: FloatArray = -(chances * np.log(chances) + (1 - chances) * np.log1p(-chances))
     return entropy
+
+
+class Salmon(Random):
+    """Salmon's sampler ARR at its defaults.
+
+    Parameters
+    ----------
+    life : Life
+    n_components : int
+    seed : SeedSequence
+    program : Program
+        Which Python has it.
+    """
+
+    def __init__(self, life: Life, n_components: int, seed: np.random.SeedSequence, program: Program) -> None:
+        super().__init__(life, n_components, seed)
+        self._words = tempfile.TemporaryFile("w+")  # noqa: SIM115 - open as long as the process
+        self._process = subprocess.Popen(
+            [program.python, str(salmon_worker.__file__)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._words, text=True,
+        )  # fmt: skip
+        self._send(
+            n=self.n_objects,
+            d=n_components,
+            seed=int(stream(seed, "start").integers(2**31)),
+            questions=self.questions.tolist() if life.is_pool else None,
+        )
+        self._new: list[list[int]] = []
+        self._n_told = 0
+        self._embedding: FloatArray | None = None
+
+    def ask(self, k: int) -> Rows:
+        """Return up to k questions (head, left, right)."""
+        if self._n_told <= self.n_objects:
+            return super().ask(k)
+        rows = self._step(k)
+        return np.array(rows, dtype=np.intp).reshape(-1, 3)
+
+    def tell(self, triplets: Rows) -> None:
+        """Take answers (anchor, near, far)."""
+        self._new += triplets.tolist()
+        self._n_told += len(triplets)
+
+    def own_map(self) -> FloatArray | None:
+        """Return Salmon's map of all answers."""
+        if self._new:
+            self._step(0)
+        return self._embedding
+
+    def close(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.kill()
+        self._process.wait()
+        self._words.close()
+
+    def _step(self, k: int) -> list[list[int]]:
+        self._send(answers=self._new, k=k)
+        self._new = []
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise self._failed()
+        reply = json.loads(line)
+        self._embedding = np.array(reply["embedding"])
+        rows: list[list[int]] = reply["rows"]
+        return rows
+
+    def _send(self, **request: Any) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise self._failed() from None
+
+    def _failed(self) -> MeasurementFailed:
+        self._process.wait()
+        self._words.seek(0)
+        lines = self._words.read().strip().splitlines()
+        return MeasurementFailed(f"Salmon ended: {lines[-1] if lines else f'exit status {self._process.returncode}'}")

@@ -24,7 +24,7 @@ import os
 import sys
 from typing import Any
 
-# A script's own folder comes first on the path; no file beside this one may stand in for a package.
+# A script's own folder comes first on the path; no file next to this one may stand in for a package.
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FITS = 5  # a batch
 
@@ -54,9 +54,9 @@ class Worker:
         """Take answers, and return the next questions and the map."""
         import numpy as np
 
-        told = [{"head": h, "left": w, "right": other, "winner": w} for h, w, other in answers]
-        if told:
-            self.sampler.process_answers(told)
+        answered = [{"head": h, "left": w, "right": other, "winner": w} for h, w, other in answers]
+        if answered:
+            self.sampler.process_answers(answered)
             for _ in range(_FITS - 1):
                 self.sampler.meta["empty_pa_calls"] = 0  # each twentieth call without answers would do nothing
                 self.sampler.process_answers([])

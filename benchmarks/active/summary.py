@@ -1,23 +1,25 @@
-"""What the runs say: how many answers each rule needs to reach an error, beside random questions in the same runs.
-
-An error against answers is noisy, so that a curve may reach a target by luck and leave it again. The answers needed are
-therefore read off the decreasing curve nearest to it (isotonic regression of the log of the error), by interpolation
-between the logs of answers and errors. A run that never reaches the target needs more than its last checkpoint.
-"""
+"""How many answers each rule needs to reach an error, against random questions in the same runs; and the figure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf, isinf, isnan, nan
-from typing import TypedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
-from benchmarks.accuracy.table import markdown
+from benchmarks.accuracy.report import markdown
 from benchmarks.active.worlds import WORLDS
 from benchmarks.records import Record
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import pluralize
+from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
 
 _LEAST = 1e-4  # an error of none in thousands of triplets
 OWN = {"salmon": "salmon, its own map"}
@@ -104,10 +106,10 @@ def needed_rows(records: Sequence[Record]) -> list[NeededRow]:
     curves = _curves(records)
     for world, rule in dict.fromkeys((world, rule) for world, rule, _ in curves):
         own = {run: curve for (w, r, run), curve in curves.items() if (w, r) == (world, rule)}
-        beside = {run: curves[world, "random", run] for run in own if (world, "random", run) in curves}
+        baseline = {run: curves[world, "random", run] for run in own if (world, "random", run) in curves}
         for target in WORLDS[world].targets:
             needed = {run: answers_needed(*curve, target) for run, curve in own.items()}
-            random = {run: answers_needed(*curve, target) for run, curve in beside.items()}
+            random = {run: answers_needed(*curve, target) for run, curve in baseline.items()}
             median, lower, upper = quartiles(list(needed.values()))
             ratios, bound = _ratios(needed, random, WORLDS[world].most)
             ratio, ratio_lower, ratio_upper = quartiles(ratios)
@@ -126,11 +128,11 @@ def needed_rows(records: Sequence[Record]) -> list[NeededRow]:
 def _ratios(needed: dict[int, float], random: dict[int, float], most: int) -> tuple[list[float], bool]:
     """Return the ratio in each run that has one, and whether some are upper bounds: random needs more than most."""
     ratios, bound = [], False
-    for run, beside in random.items():
-        if isinf(beside) and isinf(needed[run]):
+    for run, baseline in random.items():
+        if isinf(baseline) and isinf(needed[run]):
             continue
-        bound |= isinf(beside)
-        ratios.append(needed[run] / min(beside, most))
+        bound |= isinf(baseline)
+        ratios.append(needed[run] / min(baseline, most))
     return ratios, bound
 
 
@@ -198,3 +200,82 @@ def _cell(row: NeededRow) -> str:
     if row["rule"] != "random" and not isnan(row["ratio"]) and not isinf(row["ratio"]):
         text += f", {'<' if row['ratio_is_bound'] else ''}{row['ratio']:.2f}"
     return text
+
+
+_COLUMNS = 3
+_COLORS = {
+    "random": "#8c8c8c", "landmarks": PALETTE["SOE"], "information": PALETTE["STE"], "salmon": PALETTE["GNMDS"],
+    "salmon, its own map": PALETTE["GNMDS"], "ours": PALETTE["DMOE"],
+}  # fmt: skip
+_LOWEST = 0.004  # of the axis
+_TICKS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005)
+
+
+def draw_curves(rows: Sequence[CurveRow], path: Path) -> None:
+    """Draw all worlds, each in a panel, with one legend."""
+    worlds = list(dict.fromkeys(row["world"] for row in rows))
+    columns = min(_COLUMNS, len(worlds))
+    lines = -(-len(worlds) // columns)
+    figure = new_figure(3.5 * columns + 0.2, 2.9 * lines + 0.5)
+    panels = figure.subplots(lines, columns, squeeze=False)
+    for ax, world in zip(panels.flat, worlds, strict=False):
+        shown = [row for row in rows if row["world"] == world]
+        plot_curves(shown, ax)
+        ax.set_title(f"{world} ({_runs(shown)})\n{WORLDS[world].title}", fontsize=8, color=INK, loc="left")
+    for ax in list(panels.flat)[len(worlds) :]:
+        ax.set_axis_off()
+    for line in range(lines):
+        panels[line, 0].set_ylabel("error", fontsize=9, color=INK)
+    for place in range(max(len(worlds) - columns, 0), len(worlds)):
+        panels.flat[place].set_xlabel("answers", fontsize=9, color=INK)
+    named: dict[str, Artist] = {}
+    for ax in panels.flat:
+        handles, labels = ax.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    rules = [rule for rule in _COLORS if rule in named]
+    figure.legend(
+        [named[rule] for rule in rules], rules, loc="outside lower center", ncols=len(rules), frameon=False,
+        fontsize=9, labelcolor=INK,
+    )  # fmt: skip
+    figure.savefig(path, dpi=160)
+
+
+def _runs(rows: Sequence[CurveRow]) -> str:
+    """Say how many runs the curves of a world have."""
+    fewest, most = min(row["runs"] for row in rows), max(row["runs"] for row in rows)
+    return pluralize(most, "run") if fewest == most else f"{fewest} to {most} runs"
+
+
+def plot_curves(rows: Sequence[CurveRow], ax: Axes) -> Axes:
+    """Draw median errors in one world with a band from the lower to the upper quartile, both axes logarithmic."""
+    for rule in (name for name in _COLORS if any(row["rule"] == name for row in rows)):
+        curve = [row for row in rows if row["rule"] == rule]
+        answers = [row["answers"] for row in curve]
+        own = "own map" in rule
+        ax.plot(
+            answers, [row["median"] for row in curve], color=_COLORS[rule], label=rule,
+            linewidth=2.2 if rule == "ours" else 1.4, linestyle=(0.0, (3.0, 1.5)) if own else "-",
+            zorder=4 if rule == "ours" else 3,
+        )  # fmt: skip
+        ax.fill_between(
+            answers, [row["lower_quartile"] for row in curve], [row["upper_quartile"] for row in curve],
+            color=_COLORS[rule], alpha=0.06 if own else 0.14, linewidth=0,
+        )  # fmt: skip
+    _scale(rows, ax)
+    ax.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
+    return despine(ax)
+
+
+def _scale(rows: Sequence[CurveRow], ax: Axes) -> None:
+    """Give both axes round ticks in their own units."""
+    most, least = max(row["answers"] for row in rows), min(row["answers"] for row in rows)
+    low = max(min(row["median"] for row in rows) * 0.85, _LOWEST)
+    high = max(row["upper_quartile"] for row in rows) * 1.1
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ticks = [size for size in (50, 100, 200, 500, 1000, 2000, 5000) if least <= size <= most]
+    ax.set_xticks(ticks, [f"{size:,}" for size in ticks])
+    levels = [level for level in _TICKS if low <= level <= high]
+    ax.set_yticks(levels, [f"{level:g}" for level in levels])
+    ax.set_ylim(low, high)
+    ax.minorticks_off()

@@ -7,9 +7,7 @@ import sys
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
-from benchmarks.commands.bench_active import add_active
-from benchmarks.commands.bench_scale import add_scale
-from benchmarks.commands.bench_survey import add_survey
+from benchmarks.commands.bench_active import add_active, add_scale, add_survey
 from benchmarks.commands.report import Report, add_benchmark
 from nearer._common.formatting import quote
 from nearer.cli.argtypes import dimensions, jobs, names, positive, positives, seconds, words
@@ -56,7 +54,7 @@ the same command goes on from there. The end result is table.txt and table.csv i
 
 
 def _add_speed(commands: Commands) -> None:
-    parser = add_benchmark(commands, "speed", "fits beside those of cblearn", _SPEED, _run_speed, leaves_files=True)
+    parser = add_benchmark(commands, "speed", "fits against those of cblearn", _SPEED, _run_speed, leaves_files=True)
     parser.add_argument("--losses", type=names, default=None, metavar="NAME,...", help="GNMDS,STE,TSTE,CKL,SOE (all)")
     parser.add_argument(
         "--sizes", type=sizes, default=None, metavar="NxM,...",
@@ -179,7 +177,9 @@ the same command goes on from there. The end result is table.txt, table.csv and 
 
 
 def _add_accuracy(commands: Commands) -> None:
-    parser = add_benchmark(commands, "accuracy", "errors beside cblearn's", _ACCURACY, _run_accuracy, leaves_files=True)
+    parser = add_benchmark(
+        commands, "accuracy", "errors against cblearn's", _ACCURACY, _run_accuracy, leaves_files=True
+    )
     parser.add_argument("--data", type=words, default=(), metavar="NAME,...", help="data sets (all)")
     parser.add_argument(
         "--methods",
@@ -276,7 +276,7 @@ def _run_reading(options: argparse.Namespace) -> Report:
 
 
 _CONVEX = """\
-Time the convex solver of DMOE to a relative duality gap of 1e-4 for several penalties, and beside scs on one problem,
+Time the convex solver of DMOE to a relative duality gap of 1e-4 for several penalties, and against scs on one problem,
 both to the same objective. scs comes with: pip install scs."""
 
 

@@ -1,4 +1,4 @@
-"""Tables and figures of the experiments, beside those that the paper has published."""
+"""Tables and figures of the experiments, next to those published in the paper."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def table_text(experiment: Experiment, rows: Sequence[ExperimentRow]) -> str:
     for size in sorted({row["size"] for row in rows}):
         block = [row for row in rows if row["size"] == size]
         limit = block[0]["limit"]
-        told = f" (best possible error {limit:.3f})" if limit is not None else ""
-        lines += ["", _HEAD.format(size=size, limit=told), *map(_line, block)]
+        limit_text = f" (best possible error {limit:.3f})" if limit is not None else ""
+        lines += ["", _HEAD.format(size=size, limit=limit_text), *map(_line, block)]
     counts = sorted({row["trials"] for row in rows})
     over = " or ".join(map(str, counts)) + (" trial" if counts == [1] else " trials")
     lines += ["", f"Held-out error over {over}. {_LEGEND}"]

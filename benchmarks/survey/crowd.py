@@ -3,19 +3,116 @@
 Each does what the page does in a browser: an answer has an id of its own, waits until the server has listed it as
 saved, and is sent again after growing pauses. All that the server has confirmed is noted, to be looked for in its
 database.
+
+`Browser` is as small as it can be: one connection that is kept, a cookie, and requests one after the other.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
 import random
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from benchmarks.survey.browsing import Answer, Browser
+PATIENCE = 15.0  # seconds that the page waits for an answer
+
+
+class Answer(NamedTuple):
+    """What a server answered; status 0 when it did not."""
+
+    status: int
+    body: bytes
+
+    @property
+    def content(self) -> Any:
+        """What its JSON says."""
+        return json.loads(self.body)
+
+
+NOTHING = Answer(0, b"")
+_NUMBERS = itertools.count()
+
+
+class Browser:
+    """One person's connection to a server of this machine.
+
+    Parameters
+    ----------
+    port : int
+        At 127.0.0.1, and nowhere else.
+
+    Attributes
+    ----------
+    number : int
+        No other has it.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.number = next(_NUMBERS)
+        self.cookie = ""
+        places = [self.number >> shift & 255 for shift in (16, 8, 0)]
+        self.address = "x-forwarded-for: 10.{}.{}.{}\r\n".format(*places)  # as a proxy says where somebody comes from
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def get(self, path: str) -> Answer:
+        """Ask for something."""
+        return await self._ask(self._head("GET", path) + b"\r\n")
+
+    async def post(self, path: str, body: Any) -> Answer:
+        """Send JSON as the study's page does."""
+        data = json.dumps(body).encode()
+        head = f"content-type: application/json\r\nx-nearer: 1\r\ncontent-length: {len(data)}\r\n\r\n"
+        return await self._ask(self._head("POST", path) + head.encode() + data)
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+    def _head(self, method: str, path: str) -> bytes:
+        return f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\n{self.address}{self.cookie}".encode()
+
+    async def _ask(self, message: bytes) -> Answer:
+        """Send a message, once more on a new connection if the server has closed the one that was kept."""
+        was_kept = self._streams is not None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                found = await self._once(message)
+                return await self._once(message) if found is NOTHING and was_kept else found
+        except TimeoutError:
+            self.close()
+            return NOTHING
+
+    async def _once(self, message: bytes) -> Answer:
+        try:
+            if self._streams is None:
+                self._streams = await asyncio.open_connection("127.0.0.1", self.port)
+            reader, writer = self._streams
+            writer.write(message)
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            status = int(head[9:12])
+            length = 0
+            for line in head.split("\r\n")[1:]:
+                name, _, value = line.partition(":")
+                if name == "content-length":
+                    length = int(value)
+                elif name == "set-cookie":
+                    self.cookie = f"cookie: {value.strip().split(';')[0]}\r\n"
+            body = await reader.readexactly(length) if length else b""
+            if "\r\nconnection: close" in head:
+                self.close()
+            return Answer(status, body)
+        except (OSError, EOFError, ValueError):  # refused, reset, or cut off in the middle
+            self.close()
+            return NOTHING
+
 
 #: Given a question as the page gets it, the places of the options that somebody chooses.
 Choice = Callable[[dict[str, Any]], Sequence[int]]
@@ -124,10 +221,10 @@ class Crowd:
         chosen = tuple(sorted(self.choose(question)))
         sent_as = f"{self.random.getrandbits(120):030x}"
         sent = {"question": question["id"], "chosen": list(chosen), "seconds": self.pause, "id": sent_as}
-        told = await self._until(200, "answer", lambda: browser.post("/api/answers", {"answers": [sent]}))
-        if told is None:
+        reply = await self._until(200, "answer", lambda: browser.post("/api/answers", {"answers": [sent]}))
+        if reply is None:
             return None
-        state: dict[str, Any] = told.content
+        state: dict[str, Any] = reply.content
         if question["id"] in state["saved"]:
             if question["id"] in self.log.confirmed:
                 self.log.asked_again.append(question["id"])

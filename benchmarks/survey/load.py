@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 
-from benchmarks.survey.browsing import Browser
-from benchmarks.survey.crowd import OPEN, Choice, Crowd, Log
+from benchmarks.survey.crowd import OPEN, Browser, Choice, Crowd, Log
 from benchmarks.survey.serving import Server
 from nearer.datasets import load_colors
 from nearer.survey.stimuli import slug_of
@@ -65,8 +64,8 @@ def compare(folder: Path, log: Log) -> Kept:
         database.close()
     kept = {row.question: (row.sent_as, tuple(map(int, row.chosen.split(",")))) for row in rows}
     lost = [question for question in log.confirmed if question not in kept]
-    there = {question: said for question, said in log.confirmed.items() if question in kept}
-    changed = [question for question, (_, *said) in there.items() if kept[question] != tuple(said)]
+    there = {question: response for question, response in log.confirmed.items() if question in kept}
+    changed = [question for question, (_, *response) in there.items() if kept[question] != tuple(response)]
     doubled = len(rows) - len({row.sent_as for row in rows})
     owner = {row.question: row.person for row in rows}
     pairs = {(browser, owner[question]) for question, (browser, *_) in there.items()}

@@ -1,7 +1,7 @@
 """The parts of the benchmark: people at their pace, ever more answers a second, and troubles; and what to say of each.
 
-Each part serves a study of its own, on this machine alone, and ends by itself. Its figures are written as soon as it is
-finished.
+Each part serves a study of its own, on this machine alone, and ends without help. Its figures are written as soon as
+it is finished.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmarks.programs import machine
-from benchmarks.survey.attacks import ATTACKS, run_attack
 from benchmarks.survey.faults import (
+    ATTACKS,
     Outcome,
     Trouble,
     clock_set_back,
@@ -26,6 +26,7 @@ from benchmarks.survey.faults import (
     disk_full,
     engine_killed,
     fake_clock,
+    run_attack,
     run_faults,
     server_killed,
     small_disk,
@@ -161,15 +162,15 @@ class SurveyRun:
 
 def survey_text(found: dict[str, Any]) -> str:
     """Return what was found, in sentences and tables."""
-    told = {"load": _load_text, "rate": _rate_text, "faults": _faults_text, "attacks": _attacks_text}
-    return "\n\n".join("\n".join(told[part](figures)) for part, figures in found.items()) + "\n"
+    texts = {"load": _load_text, "rate": _rate_text, "faults": _faults_text, "attacks": _attacks_text}
+    return "\n\n".join("\n".join(texts[part](figures)) for part, figures in found.items()) + "\n"
 
 
 def _load_text(found: dict[str, Any]) -> list[str]:
     return [
         f"{found['n_people']} people, {decimals(found['pause'])} s between answers on average, "
         f"{found['seconds']:.0f} s; "
-        f"{found['machine']}, with the people simulated on it and the engine beside",
+        f"{found['machine']}, with the people simulated on it and the engine with them",
         f"  {found['answers_per_second']:.0f} answers and {found['requests_per_second']:.0f} responses a second, "
         f"{found['n_failed']} failed",
         f"  within {1000 * WITHIN:.0f} ms: {100 * found['share_within']:.2f}%",
@@ -191,9 +192,9 @@ def _waits_line(kind: str, row: dict[str, Any]) -> str:
 
 def _rate_text(found: dict[str, Any]) -> list[str]:
     most = found["most_answers_per_second"]
-    said = "none of these rates" if most is None else f"{most:.0f} answers a second"
+    rate = "none of these rates" if most is None else f"{most:.0f} answers a second"
     return [
-        f"Sustained, 95% within {1000 * WITHIN:.0f} ms: {said}; {found['machine']}",
+        f"Sustained, 95% within {1000 * WITHIN:.0f} ms: {rate}; {found['machine']}",
         "  answers/s   median      95%   (ms)",
         *(
             f"  {row['answers_per_second']:9.0f}{1000 * row['p50']:9.1f}{1000 * row['p95']:9.1f}"
@@ -218,7 +219,7 @@ def _faults_text(found: dict[str, Any]) -> list[str]:
 
 def _attacks_text(found: dict[str, Any]) -> list[str]:
     return [
-        f"Attacks on a server without a proxy, and an honest person beside; {found['machine']}",
+        f"Attacks on a server without a proxy, and with an honest participant; {found['machine']}",
         "  attack                           sent (MB)   memory (MB)   not answered   median   longest (ms)",
         *(
             f"  {row['attack']:<32}{row['mb_sent']:10.0f}{row['mb_before']:8.0f} ->{row['mb_peak']:5.0f}"

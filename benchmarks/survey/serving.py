@@ -26,7 +26,7 @@ class Server:
     log : Path
         What it says is added to this file.
     proxied : bool
-        Whether it is told that a proxy stands before it, so that people may all come from this machine.
+        Whether it runs behind a proxy, so that people may all come from this machine.
     n_files : int
         Files that it may have open, connections among them; 0 for what the system allows.
 
@@ -34,7 +34,7 @@ class Server:
     ----------
     port : int
     environment : dict
-        Variables that it is started with, beside those of this process.
+        Variables that it is started with, besides those of this process.
     starts : list of float
         Seconds that each start took until it answered.
     """

@@ -6,8 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.validity.rates import Outcome, Rate
-from benchmarks.validity.respondents import Responses, own_questions, respond, same_questions
+from benchmarks.validity.rates import Outcome, Rate, Responses, own_questions, respond, same_questions
 from nearer._common.arrays import FloatArray
 from nearer.checking.context import Context
 from nearer.checking.copies import check_copies
@@ -18,7 +17,7 @@ ABOUT = """
 size of 5% per study. Here people answer triplets about 15 points of a plane, all the same ones or each a sample of a
 list, and err at a rate of their own. In a world of two views, half of the people judge by other points, so that people
 of one view agree far more than usual. Copies are of one person's answers; of those with changes, 2% of answers are
-turned round. Power counts studies in which the copies are reported and nobody else is.
+reversed. Power counts studies in which the copies are reported and no others are.
 """
 _N_OBJECTS = 15
 
@@ -59,9 +58,9 @@ def found(
     responses = _study(rng, np.full(n_people + n_copies, error), n_each, None, 1)
     rows = responses.rows.reshape(n_people + n_copies, n_each, 3)
     rows[n_people:] = rows[n_people]
-    turned = rng.random(rows.shape[:2]) < changed
-    turned[: n_people + 1] = False
-    rows[turned] = rows[turned][:, [0, 2, 1]]
+    reversed_rows = rng.random(rows.shape[:2]) < changed
+    reversed_rows[: n_people + 1] = False
+    rows[reversed_rows] = rows[reversed_rows][:, [0, 2, 1]]
     copies = {f"person {number}" for number in range(n_people, n_people + n_copies)}
     return Outcome(int(_reported(responses) == copies))
 

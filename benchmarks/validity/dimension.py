@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.validity.rates import Outcome, Rate
-from benchmarks.validity.respondents import own_questions, respond
+from benchmarks.validity.rates import Outcome, Rate, own_questions, respond
 from nearer import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.embedding import PosteriorEmbedding

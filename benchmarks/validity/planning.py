@@ -52,7 +52,7 @@ def holds_noise(rng: np.random.Generator, *, study: Study) -> Outcome:
     """Return whether the interval of the noise holds the share of the first answers that is wrong."""
     first = draw_ground_truth(study.design, rng).ask(study.n_pilot, rng)
     found = estimate_noise(first.comparisons, 2, random_state=rng)
-    return Outcome(int(found.low <= np.mean(~first.right) <= found.high))
+    return Outcome(int(found.low <= np.mean(~first.is_correct) <= found.high))
 
 
 def go_on(rng: np.random.Generator, study: Study) -> tuple[Any, Any, float, float]:
@@ -67,7 +67,7 @@ def go_on(rng: np.random.Generator, study: Study) -> tuple[Any, Any, float, floa
         design, study.n_answers, pilot=found, estimator=estimator, n_replications=N_REPLICATIONS, random_state=rng
     )
     reached = error_from_margins(learned_margins(estimator, asked.comparisons, tested), tested.sample_weight)
-    return found, predicted, float(np.mean(~first.right)), float(reached)
+    return found, predicted, float(np.mean(~first.is_correct)), float(reached)
 
 
 def holds_error(rng: np.random.Generator, *, study: Study) -> Outcome:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.validity.rates import Outcome, Rate
-from benchmarks.validity.respondents import AT_RANDOM, own_questions, respond
+from benchmarks.validity.rates import AT_RANDOM, Outcome, Rate, own_questions, respond
 from nearer._common.arrays import FloatArray
 from nearer.checking.context import Context
 from nearer.checking.random_responders import Responders, check_random_responders

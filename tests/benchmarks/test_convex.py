@@ -6,8 +6,7 @@ import pytest
 
 from benchmarks import convex
 from benchmarks.__main__ import main
-from benchmarks.convex import compare_with_scs, default_problem
-from benchmarks.sdp import FORMS, build_model, solve_with_scs
+from benchmarks.convex import FORMS, build_model, compare_with_scs, default_problem, solve_with_scs
 from benchmarks.triplets import Size
 from nearer import Penalty
 from nearer.datasets import make_gaussian, sample_triplets
@@ -84,7 +83,7 @@ def test_scs_gets_the_loosest_tolerance_that_is_close_enough(problem, monkeypatc
     monkeypatch.setattr(convex, "solve_with_scs", fake)
     values = {1e-3: 1.01 * best, 1e-4: best * (1 + 5e-5)}
     monkeypatch.setattr(Problem, "objective", lambda *_: values[tried[-1]])
-    monkeypatch.setattr("benchmarks.sdp.Model.gram", lambda *_: None)
+    monkeypatch.setattr("benchmarks.convex.Model.gram", lambda *_: None)
     assert convex._scs(problem, "residuals", best, 1.0, repeats=2)["eps"] == 1e-4
     assert tried == [1e-3, 1e-4, 1e-4, 1e-4]
 

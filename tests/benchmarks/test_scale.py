@@ -5,10 +5,9 @@ import json
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.scale.energy import energy_of
-from benchmarks.scale.model import NETWORK, ClusterModel
+from benchmarks.scale.measuring import energy_of
+from benchmarks.scale.report import NETWORK, ClusterModel, cluster_model
 from benchmarks.scale.run import Scale
-from benchmarks.scale.telling import cluster_model
 from benchmarks.triplets import Size
 
 WAYS = ["threads:1", "parquet", "workers:1", "workers:2", "cpu", "nosuch"]

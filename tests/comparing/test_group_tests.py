@@ -9,7 +9,7 @@ from helpers.few import one_start
 from scipy.special import expit
 from scipy.stats import chi2, kstest
 
-from benchmarks.groups import TwoGroups, p_value
+from benchmarks.validity.groups import TwoGroups, p_value
 from nearer.comparing.group_models import FittedMap, Responses, departure_precision, fit_groups, fit_map, log_loss
 from nearer.comparing.group_results import PermutationTest
 from nearer.comparing.group_tests import (

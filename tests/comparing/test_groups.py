@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.groups import TwoGroups
+from benchmarks.validity.groups import TwoGroups
 from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_groups, group_models

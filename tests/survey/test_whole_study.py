@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from helpers.visiting import Visitor
 
-from benchmarks.survey.browsing import Browser
+from benchmarks.survey.crowd import Browser
 from benchmarks.survey.load import as_seen
 from benchmarks.survey.serving import running
 from nearer import Comparisons

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.calibration_table import expected_calibration_error, log_loss, pooled, reliability
+from benchmarks.accuracy.summary import expected_calibration_error, log_loss, pooled, reliability
 
 
 @pytest.fixture

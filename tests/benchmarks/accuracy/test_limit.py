@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import limit
+from benchmarks.accuracy import trial as limit
 from benchmarks.accuracy.datasets import Variant
 from benchmarks.accuracy.figures import draw_errors
-from benchmarks.accuracy.limit import known_numbers, posterior_vote
-from benchmarks.accuracy.trial import Truth
+from benchmarks.accuracy.trial import Truth, known_numbers, posterior_vote
 from nearer.optimize.problems.margins import error_from_margins, pair_distances
 from nearer.sampling import NUTS
 from nearer.sampling.model import draws_of, model_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy.datasets import draw_real, load
-from benchmarks.accuracy.peers import LOSSES, PEERS, fit_peers, fold_of_rows, peer_candidates
+from benchmarks.accuracy.entries import LOSSES, PEERS, fit_peers, fold_of_rows, peer_candidates
 from benchmarks.programs import MeasurementFailed
 
 

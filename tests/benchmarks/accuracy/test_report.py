@@ -10,10 +10,8 @@ from benchmarks.__main__ import main
 from benchmarks.accuracy import METHODS, entries
 from benchmarks.accuracy.entries import ENTRIES
 from benchmarks.accuracy.figures import plot_error_curves, plot_limit, plot_ranks
-from benchmarks.accuracy.ranks import Ranking, critical_difference, rank_methods
-from benchmarks.accuracy.report import chosen_data, chosen_methods
-from benchmarks.accuracy.summary import calibration_rows, summary_rows
-from benchmarks.accuracy.table import TUNED_PEERS, accuracy_text, contests
+from benchmarks.accuracy.report import TUNED_PEERS, accuracy_text, chosen_data, chosen_methods, contests
+from benchmarks.accuracy.summary import Ranking, calibration_rows, critical_difference, rank_methods, summary_rows
 from nearer.plotting import new_figure
 
 

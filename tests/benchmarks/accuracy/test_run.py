@@ -8,10 +8,10 @@ from sklearn.model_selection import GroupKFold
 
 from benchmarks.accuracy import DATA_SETS, AccuracyRun, Entry, Predictions, entries
 from benchmarks.accuracy import run as run_module
-from benchmarks.accuracy.calibration_table import expected_calibration_error
 from benchmarks.accuracy.datasets import draw_real, load
 from benchmarks.accuracy.entries import ENTRIES, plain
 from benchmarks.accuracy.run import Job, fingerprint, judge, one_thread_each, run_job
+from benchmarks.accuracy.summary import expected_calibration_error
 from benchmarks.paper import methods as paper_methods
 from benchmarks.records import Interrupted
 from nearer import embedding

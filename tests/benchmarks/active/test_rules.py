@@ -11,11 +11,11 @@ from benchmarks.active.rules import (
     Landmarks,
     Ours,
     Random,
+    Salmon,
     information_gains,
     places_of_head,
     squared_distances,
 )
-from benchmarks.active.salmon import Salmon
 from benchmarks.active.worlds import Pool, Simulated
 from benchmarks.programs import MeasurementFailed, salmon_program
 from nearer import Comparisons

@@ -12,9 +12,8 @@ import pytest
 pytest.importorskip("starlette", reason="the survey needs starlette: pip install starlette")
 
 from benchmarks.__main__ import main
-from benchmarks.survey.attacks import ATTACKS, run_attack
-from benchmarks.survey.browsing import Answer, Browser
-from benchmarks.survey.crowd import Crowd, Log
+from benchmarks.survey.crowd import Answer, Browser, Crowd, Log
+from benchmarks.survey.faults import ATTACKS, run_attack
 from benchmarks.survey.load import as_seen, compare, waits
 from benchmarks.survey.run import SurveyRun, survey_text
 from benchmarks.survey.serving import running

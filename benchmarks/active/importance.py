@@ -1,7 +1,7 @@
-"""Whether the honest error is honest: the error on the random share of the questions against the one on new answers.
+"""Whether held-out errors by importance are unbiased: on the random share of the questions, and on new answers.
 
-Chosen questions are harder than others, so that an error over all answers says too much about the questions and too
-little about the map. `Questions.held_out_error` counts the random share alone. Here it is compared with the error of
+Chosen questions are harder than others, so that an error over all answers depends more on the questions than
+on the map. `Questions.held_out_error` counts the random share alone. Here it is compared with the error of
 the same model on new answers, of the same noise, to random questions: their difference must be zero on average.
 """
 
@@ -24,14 +24,14 @@ _NEW = 20_000  # answers that the true error is counted over
 
 
 class Honesty(NamedTuple):
-    """Means over runs of the honest error, of the true one, and of the naive one over all answers learned from.
+    """Means over runs of the unbiased error, of the true one, and of the naive one over all answers learned from.
 
-    ``z`` is the mean of honest minus true error in units of its standard error; ``covered`` the share of runs whose
+    ``z`` is the mean of unbiased minus true error in units of its standard error; ``covered`` the share of runs whose
     interval holds the true error.
     """
 
     runs: int
-    honest: float
+    unbiased: float
     true: float
     naive: float
     standard_error: float
@@ -39,7 +39,7 @@ class Honesty(NamedTuple):
     covered: float
 
 
-def honest_errors(
+def unbiased_errors(
     runs: int = 50,
     world: str = "cloud2-flips",
     n_answers: int = 600,
@@ -48,7 +48,7 @@ def honest_errors(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Honesty:
-    """Compare the honest error with the true one.
+    """Compare the unbiased error with the true one.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def honest_errors(
     """
     calls = [(world, run, n_answers, batch, seed) for run in range(runs)]
     found: list[dict[str, float]] = []
-    with progress_bar("honest errors", runs) as bar, one_thread_each():
+    with progress_bar("unbiased errors", runs) as bar, one_thread_each():
         for one in side_by_side(one_run, calls, n_jobs):
             found.append(one)
             bar.update()
-    honest, true, naive, covered = (
-        np.array([one[name] for one in found]) for name in ("honest", "true", "naive", "covered")
+    unbiased, true, naive, covered = (
+        np.array([one[name] for one in found]) for name in ("unbiased", "true", "naive", "covered")
     )
-    spread = float(np.std(honest - true, ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan")
-    bias = float(np.mean(honest - true))
+    spread = float(np.std(unbiased - true, ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan")
+    bias = float(np.mean(unbiased - true))
     return Honesty(
         runs,
-        float(honest.mean()),
+        float(unbiased.mean()),
         float(true.mean()),
         float(naive.mean()),
         spread,
@@ -82,21 +82,21 @@ def honest_errors(
 
 
 def one_run(world: str, run: int, n_answers: int, batch: int, seed: int) -> dict[str, Any]:
-    """Return honest, true and naive error of one run, and whether the interval of the first holds the second."""
+    """Return unbiased, true and naive error of one run, and whether the interval of the first holds the second."""
     place = WORLDS[world]
     life, rule_seed = place.life(seed, run), place.seed(seed, run).spawn(2)[1]
     rule = Ours(life, place.n_components, rule_seed)
     with threadpool_limits(limits=1):
-        told = 0
-        while told < n_answers:
-            asked = rule.ask(min(batch, n_answers - told))
+        n_answered = 0
+        while n_answered < n_answers:
+            asked = rule.ask(min(batch, n_answers - n_answered))
             rule.tell(life.answer(asked))
-            told += len(asked)
-        honest, model = rule.chooser.held_out_error(), rule.chooser.model_
+            n_answered += len(asked)
+        unbiased, model = rule.chooser.held_out_error(), rule.chooser.model_
         new = life.answer(life.questions[np.random.default_rng(rule_seed).integers(len(life.questions), size=_NEW)])
         true = error_from_margins(model.decision_function(Comparisons.from_triplets(new, n_objects=place.n_objects)))
         naive = error_from_margins(model.decision_function(rule.chooser.comparisons_))
     return {
-        "honest": float(honest), "true": true, "naive": naive, "covered": honest.low <= true <= honest.high,
-        "n_test": honest.n_answers,
+        "unbiased": float(unbiased), "true": true, "naive": naive, "covered": unbiased.low <= true <= unbiased.high,
+        "n_test": unbiased.n_answers,
     }  # fmt: skip

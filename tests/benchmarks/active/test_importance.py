@@ -1,10 +1,10 @@
-"""The honest error beside the true one, and the time that questions take."""
+"""The unbiased error beside the true one, and the time that questions take."""
 
 import pytest
 from helpers.few import few_draws
 
-from benchmarks.active.honest import honest_errors
-from benchmarks.active.latency import latency
+from benchmarks.active.importance import unbiased_errors
+from benchmarks.active.run import latency
 from benchmarks.active.worlds import WORLDS, World, _Cloud
 
 
@@ -12,10 +12,10 @@ def test_errors_are_compared_over_runs(monkeypatch):
     few_draws(monkeypatch)
     cloud = _Cloud(1, (("noise", None), ("flipped", 0.2)), n_objects=8)
     monkeypatch.setitem(WORLDS, "tiny", World("tiny", "8 points", 8, 1, 80, cloud))
-    found = honest_errors(2, "tiny", 80, batch=40)
+    found = unbiased_errors(2, "tiny", 80, batch=40)
     assert found.runs == 2
     assert 0.18 < found.true < 0.45  # no map is right about more than four of five such answers
-    assert found.z == pytest.approx((found.honest - found.true) / found.standard_error)
+    assert found.z == pytest.approx((found.unbiased - found.true) / found.standard_error)
 
 
 def test_times_are_told(monkeypatch):
