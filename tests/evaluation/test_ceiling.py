@@ -6,7 +6,7 @@ from scipy.stats import binom
 from benchmarks.accuracy.datasets import find_file
 from nearer import Comparisons
 from nearer.datasets.synthetic import unrank_questions
-from nearer.evaluation.ceiling import _GRID, _end, _Mixture, _QuestionCounts, noise_ceiling
+from nearer.evaluation.ceiling import _ERROR_GRID, _end, _Mixture, _QuestionCounts, noise_ceiling
 from nearer.io import read_answers
 
 
@@ -57,7 +57,7 @@ def test_the_fit_is_the_maximum(tilt):
     answers = rng.integers(2, 30, size=40)
     mixture = mixture_of(rng.binomial(answers // 2, 0.4), answers, np.ones(40))
     mass = mixture.fit(tilt)
-    gradient = mixture.chances.T @ (mixture.n / (mixture.chances @ mass)) + tilt * _GRID
+    gradient = mixture.chances.T @ (mixture.n / (mixture.chances @ mass)) + tilt * _ERROR_GRID
     assert mass.min() >= 0
     assert mass.sum() == pytest.approx(1)
     assert (gradient - gradient @ mass).max() < 1e-4

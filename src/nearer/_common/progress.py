@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from tqdm import tqdm
 
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_PACKAGE_PATH = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 
 _DELAY_SECONDS = 1.0
@@ -110,6 +110,6 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     'mind the gap'
     """
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_PATH):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -24,7 +24,7 @@ from nearer.io.messages import as_column, sentence, statement, without_column
 _WIDTH = 100
 _INDENT = " " * 10
 #: What is said of each person whom a finding concerns, by its code; findings of other codes concern objects.
-_FLAGS = {
+_PERSON_FLAGS = {
     "at-chance": "answers at chance",
     "reversed": "answers in reverse",
     "copies": "same answers as somebody else",
@@ -118,9 +118,9 @@ class Findings(Sequence[Finding]):
         """Return what warnings say of each person they concern, by name."""
         found: dict[str, list[str]] = {}
         for finding in self.items:
-            if finding.code in _FLAGS and finding.severity in ("error", "warning"):
+            if finding.code in _PERSON_FLAGS and finding.severity in ("error", "warning"):
                 for person in dict.fromkeys(finding.concerned):
-                    found.setdefault(str(person), []).append(_FLAGS[finding.code])
+                    found.setdefault(str(person), []).append(_PERSON_FLAGS[finding.code])
         return found
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def format_finding(finding: Finding) -> str:
 def format_line(finding: Finding) -> str:
     """Return a finding on one line, with the people whom it concerns."""
     title, text, _ = message_of(finding)
-    if finding.code in _FLAGS and finding.concerned:
+    if finding.code in _PERSON_FLAGS and finding.concerned:
         return f"{finding.severity}: {title}: {quote_all(finding.concerned, 10)}. {text}"
     return f"{finding.severity}: {title}"
 
@@ -162,7 +162,7 @@ def message_of(finding: Finding) -> Message:
     >>> message_of(found).title
     '2 objects are in no comparison'
     """
-    text = _TEXTS[finding.code]
+    text = _MESSAGES[finding.code]
     message = text if isinstance(text, Message) else text(finding, finding.numbers)
     return message._replace(examples=tuple(message.examples))
 
@@ -712,7 +712,7 @@ def _not_converged(_: Finding, numbers: _Numbers) -> Message:
     )
 
 
-_TEXTS: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
+_MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "articulation-points": _articulation_points,
     "at-chance": _at_chance,
     "bad-rows": _bad_rows,

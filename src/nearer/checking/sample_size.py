@@ -38,13 +38,13 @@ _FEW_QUESTIONS_SHARE = 0.8  # of the comparisons: below, the number of questions
 _MIN_COMPARISONS, _MIN_UNITS = 50, 10  # of a learning curve
 CURVE_SEED, _DISTANCES_SEED = 7, 8  # never changed, or results would
 
-_CURVE: dict[Kind, tuple[str, Severity]] = {
+_CURVE_FINDINGS: dict[Kind, tuple[str, Severity]] = {
     "guessing": ("no-signal", "warning"),
     "unknown": ("weak-signal", "note"),
     "falls": ("still-learning", "note"),
     "settled": ("learned", "good"),
 }
-CURVE_CODES = frozenset(code for code, _ in _CURVE.values())
+CURVE_CODES = frozenset(code for code, _ in _CURVE_FINDINGS.values())
 _RULE_CODES = frozenset({"enough", "rather-few", "too-few"})
 _UNRELIABLE_CODES = frozenset({"distances-roughly", "distances-differ"})
 _DISTANCES_CODES = _UNRELIABLE_CODES | {"distances", "distances-unknown"}
@@ -140,7 +140,7 @@ def curve_trend(curve: LearningCurve, *, few: bool, ceiling: NoiseCeiling | None
 
 def curve_finding(found: Trend, *, unreliable: bool = False) -> Finding:
     """Return where a learning curve leads as a finding; a settled one is no good sign if distances are unreliable."""
-    code, severity = _CURVE[found.kind]
+    code, severity = _CURVE_FINDINGS[found.kind]
     numbers = asdict(found) | {"unreliable_distances": unreliable}
     return Finding(code, "note" if unreliable else severity, numbers=numbers)
 

@@ -33,7 +33,7 @@ from nearer.io.answers import Answers
 
 N_PERMUTATIONS = 4999
 _FIRST_LAPSE = 0.05
-_CANDIDATES = (1, 2, 3, 4)  # dimensions
+_CANDIDATE_DIMENSIONS = (1, 2, 3, 4)  # dimensions
 _MAX_GROUPS = 20
 _NEARLY_ALL = 0.9  # of a person's comparisons
 
@@ -140,7 +140,7 @@ def _dimension(comparisons: Comparisons, random_state: RandomState) -> int:
     from nearer.embedding import STE
     from nearer.evaluation.dimension import choose_dimension
 
-    candidates = [p for p in _CANDIDATES if p < comparisons.n_objects]
+    candidates = [p for p in _CANDIDATE_DIMENSIONS if p < comparisons.n_objects]
     return int(choose_dimension(STE(), comparisons, candidates, random_state=random_state).shown)
 
 

@@ -32,7 +32,7 @@ from nearer.io.delimited import as_text, read_bytes
 from nearer.io.labels import same_objects
 from nearer.study.results import read_results
 
-_MISSING = {"", "na", "nan", "n/a", "null", "none", "-", "."}
+_MISSING_CELLS = {"", "na", "nan", "n/a", "null", "none", "-", "."}
 _DELIMITERS = (",", ";", "\t", "|")
 
 
@@ -158,9 +158,9 @@ def _cells(text: str) -> list[list[str]]:
 
 def _is_number(cell: str) -> bool:
     try:
-        return math.isfinite(float(cell)) or cell.lower() in _MISSING
+        return math.isfinite(float(cell)) or cell.lower() in _MISSING_CELLS
     except ValueError:
-        return cell.lower() in _MISSING
+        return cell.lower() in _MISSING_CELLS
 
 
 def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatArray:
@@ -174,7 +174,7 @@ def _numbers(rows: list[list[str]], path: Path, what: str, width: int) -> FloatA
         bad = next((cell for cell in row if not _is_number(cell)), None)
         if bad is not None:
             raise ValueError(f"{path}: row {number} of the {what} holds {quote(bad)}, where a number is needed")
-    return np.array([[np.nan if cell.lower() in _MISSING else float(cell) for cell in row] for row in rows])
+    return np.array([[np.nan if cell.lower() in _MISSING_CELLS else float(cell) for cell in row] for row in rows])
 
 
 def _square(rows: list[list[str]], path: Path) -> _Found | None:

@@ -71,7 +71,7 @@ MEASURE_NAMES: dict[Measure, str] = {
     "pearson": "Pearson's correlation",
 }
 MIN_OBJECTS = 4  # of which there are 24 orders
-_ROUNDING = 1e-10
+_ROUNDING_TOL = 1e-10
 _BLOCK_SIZE = 2**21  # numbers at a time
 _N_DRAWS = 100
 _BUDGET_SECONDS = 120.0
@@ -121,7 +121,7 @@ def tied_share(values: FloatArray) -> float:
     return float((counts * (counts - 1)).sum() / max(n * (n - 1), 1))
 
 
-_FUNCTIONS: dict[Measure, Callable[[FloatArray, FloatArray], float]] = {
+_CORRELATIONS: dict[Measure, Callable[[FloatArray, FloatArray], float]] = {
     "spearman": spearman,
     "kendall": kendall,
     "tau-a": tau_a,
@@ -138,9 +138,9 @@ def measure_function(name: str) -> Callable[[FloatArray, FloatArray], float]:
     Traceback (most recent call last):
     ValueError: measure 'cosine' is unknown; choose one of spearman, kendall, tau-a, pearson
     """
-    if name not in _FUNCTIONS:
+    if name not in _CORRELATIONS:
         raise ValueError(f"measure {name!r} is unknown; choose one of {', '.join(MEASURES)}")
-    return _FUNCTIONS[name]
+    return _CORRELATIONS[name]
 
 
 @dataclass(frozen=True)
@@ -230,7 +230,7 @@ def mantel(
     at_least = 0
     with progress_bar("Mantel test", n_permutations) as bar:
         for found in _permuted_correlations(one, other, measure, orders):
-            at_least += int((found >= observed - _ROUNDING).sum())
+            at_least += int((found >= observed - _ROUNDING_TOL).sum())
             bar.update(len(found))
     return MantelTest(
         observed, (1 + at_least) / (1 + n_permutations), n, int(known.sum()), int(n_permutations), measure
@@ -290,7 +290,7 @@ class MatrixNoise:
     ) -> MatrixCeiling:
         """Return the two ends for a matrix, over some pairs of objects."""
         rows, columns = pairs
-        ones, others, correlation = self.first[:, rows, columns], self.second[:, rows, columns], _FUNCTIONS[measure]
+        ones, others, correlation = self.first[:, rows, columns], self.second[:, rows, columns], _CORRELATIONS[measure]
         low = float(np.mean([correlation(one, other) for one, other in zip(ones, others, strict=True)]))
         high = float(np.mean([correlation(one, matrix[rows, columns]) for one in ones]))
         return MatrixCeiling(max(round(low, 12), 0.0), max(round(high, 12), round(low, 12), 0.0))

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MIN_PROBABILITY = 1e-6  # of an answer: one that was held impossible costs 14 and not infinity
-_HEADER = ("method", "error", "interval", "less the first", "interval", "p (Holm)", "log loss", "seconds")
+_TABLE_HEADER = ("method", "error", "interval", "less the first", "interval", "p (Holm)", "log loss", "seconds")
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class MethodComparison(Comparison):
             f"{self.n_folds} folds{stopped} of whole {whole}; {unit} are taken as independent\n"
             f"smallest error: {self.best}; differences are to {self.methods[0].name}, the first"
         )
-        return "\n".join([*text_table([_HEADER, *map(_cells, self.methods)]), about])
+        return "\n".join([*text_table([_TABLE_HEADER, *map(_cells, self.methods)]), about])
 
     def tables(self) -> dict[str, Rows]:
         """Return a row for each method."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _N_PERMUTATIONS_OF_NEIGHBORS = 199
 _ALPHA_OF_NEIGHBORS = 0.01
 #: What p-values assume, by the way objects are randomized.
-_NULLS = {
+_NULL_MODELS = {
     "within": "p-values: objects permuted within blocks",
     "along": "p-values: surrogates as smooth along the given line or distances (Moran spectral randomization)",
     "copies": "copies of one thing were averaged",
@@ -159,7 +159,7 @@ class PropertyFits(Comparison, Sequence[PropertyFit]):
         if partly:
             lines.append(f"objects without a value are left out: {quote_all(partly)}")
         lines += [f"{name} is not fitted: {why}" for name, why in self.not_fitted.items()]
-        lines += [_NULLS[self.null]] if self.null in _NULLS else []
+        lines += [_NULL_MODELS[self.null]] if self.null in _NULL_MODELS else []
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def tables(self) -> dict[str, Rows]:

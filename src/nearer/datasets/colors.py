@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_HEX = {
+_HEX_CODES = {
     # greys
     "black": "000000", "charcoal": "2e2e2e", "dim gray": "555555", "gray": "808080", "silver": "b4b4b4",
     "light gray": "d6d6d6", "white": "ffffff",
@@ -49,7 +49,7 @@ _XYZ_FROM_RGB = np.array(
     ]
 )
 # The white point as this matrix gives it, so that white is exactly neutral.
-_WHITE = _XYZ_FROM_RGB.sum(axis=1)
+_WHITE_POINT = _XYZ_FROM_RGB.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +90,8 @@ def load_colors() -> ColorSet:
     >>> colors.rgb[red].tolist(), colors.lab[red].round(1).tolist()
     ([1.0, 0.0, 0.0], [53.2, 80.1, 67.2])
     """
-    names = np.array(list(_HEX))
-    rgb = np.array([list(bytes.fromhex(value)) for value in _HEX.values()]) / 255
+    names = np.array(list(_HEX_CODES))
+    rgb = np.array([list(bytes.fromhex(value)) for value in _HEX_CODES.values()]) / 255
     lab = lab_from_rgb(rgb)
     for array in (names, rgb, lab):
         array.flags.writeable = False
@@ -102,7 +102,7 @@ def lab_from_rgb(rgb: ArrayLike) -> NDArray[np.float64]:
     """Convert sRGB to CIELAB with the white point D65."""
     coded = np.asarray(rgb, dtype=np.float64)
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
-    relative = linear @ _XYZ_FROM_RGB.T / _WHITE
+    relative = linear @ _XYZ_FROM_RGB.T / _WHITE_POINT
     # Below (6/29)^3 the cube root is replaced by its tangent, which keeps black at zero with a finite slope.
     step = 6 / 29
     x, y, z = np.moveaxis(np.where(relative > step**3, np.cbrt(relative), relative / (3 * step**2) + 4 / 29), -1, 0)

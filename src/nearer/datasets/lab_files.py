@@ -45,7 +45,7 @@ _BOM, _SEMICOLONS, _REORDERED, _CRLF = (
     ("p02", "p36"),
 )
 _EMPTY_FILE = "p41"
-_GOLDEN = np.pi * (3 - 5**0.5)  # radians between directions that never repeat
+_GOLDEN_ANGLE = np.pi * (3 - 5**0.5)  # radians between directions that never repeat
 _README = f"""\
 A study as it lies on a lab's disk. All of it is simulated; no person was asked.
 
@@ -81,7 +81,7 @@ def lab_positions() -> dict[str, NDArray[np.float64]]:
     usual = places("musician", INSTRUMENTS)
     spread = np.sqrt(usual.var(axis=0).sum())
     moved = usual.copy()
-    angles = _GOLDEN * np.arange(len(usual[1::3]))
+    angles = _GOLDEN_ANGLE * np.arange(len(usual[1::3]))
     moved[1::3] += 0.5 * spread * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     return dict(zip(GROUPS, (usual, moved), strict=True))
 

@@ -38,7 +38,7 @@ __all__ = ["ComparisonHC"]
 
 _RANDOM_ANSWERS = 19  # the largest of 20 exchangeable eigenvalues is that of the answers in 1 of 20 cases
 _MOST_CLUSTERS = 10  # that are tried if their number is left open
-_DENSE = 200  # objects, up to which all eigenvalues take no longer than an iteration for one
+_MAX_DENSE_OBJECTS = 200  # objects, up to which all eigenvalues take no longer than an iteration for one
 
 
 class ComparisonHC(ClusterMixin, BaseEstimator):
@@ -177,7 +177,7 @@ def _largest_of_random_answers(comparisons: Comparisons, rng: np.random.Generato
 
 def _largest_eigenvalue(matrix: csr_array[np.float64], rng: np.random.Generator) -> float:
     n = matrix.shape[0]
-    if n <= _DENSE:
+    if n <= _MAX_DENSE_OBJECTS:
         return float(eigvalsh(matrix.toarray(), subset_by_index=(n - 1, n - 1))[0])
     if not matrix.data.any():
         return 0.0  # on which the iteration would fail

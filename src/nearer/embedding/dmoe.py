@@ -48,7 +48,7 @@ MAX_OBJECTS_CONVEX, MAX_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
-_SEARCHED = {"n_components", "penalty", "nu", "power", "rank", "solver"}
+_SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solver"}
 MAX_FEW_PER_OBJECT = 15  # for each object
 
 
@@ -339,7 +339,7 @@ class DMOE(GramEmbedding):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of the search are searched again, also after `_with_chosen_settings`."""
-        if params.keys() & _SEARCHED:
+        if params.keys() & _SEARCHED_PARAMETERS:
             self.__dict__.pop("_reused_search", None)
         result: Self = super().set_params(**params)
         return result

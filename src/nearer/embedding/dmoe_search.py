@@ -44,14 +44,14 @@ Rank: TypeAlias = int | Literal["full"]
 
 # Trace and ridge, from strong ridges, for few comparisons, to weak ones.
 _TRACES_AND_RIDGES = ((0.01, 10.0), (0.005, 3.0), (0.2, 0.3))
-_TRACES = (0.6, 0.35, 0.2, 0.1, 0.03, 0.005)
+_TRACE_PENALTIES = (0.6, 0.35, 0.2, 0.1, 0.03, 0.005)
 # A high power weighs the comparisons that are hardest to satisfy, as the tail of a likelihood does: for clean answers.
 _HIGH_POWER, _HIGH_POWER_TRACES = 12.0, (0.03, 0.006, 0.0015)
 _SMALL_RANK, _LARGE_RANK = 2, 10
 # Comparisons for each object: maps of small rank are hopeless below the first and fully trusted above the second.
 _MIN_PER_OBJECT, _ENOUGH_PER_OBJECT = 2.5, 10.0
-_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
-_POINTS = Factored(tol=3e-4, max_iter=200, path=())
+_SEARCH_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
+_SEARCH_FACTORED = Factored(tol=3e-4, max_iter=200, path=())
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def _auto_paths(ranks: tuple[int, ...]) -> list[Path]:
 
 
 def _gram_paths(ranks: tuple[int, ...]) -> list[Path]:
-    traces = [Candidate(Penalty(trace, 0.0), 1.0, 2, "full") for trace in _TRACES[:4]]
+    traces = [Candidate(Penalty(trace, 0.0), 1.0, 2, "full") for trace in _TRACE_PENALTIES[:4]]
     return [*_ridge_paths(), Path("full, trace alone", tuple(traces))]
 
 
@@ -167,7 +167,7 @@ def _point_paths(ranks: tuple[int, ...]) -> list[Path]:
     def path(name: str, rank: int, power: float, traces: tuple[float, ...]) -> Path:
         return Path(name, tuple(Candidate(Penalty(trace, 0.0), 0.0, power, rank) for trace in traces))
 
-    made = [path(f"rank {rank}", rank, 2, _TRACES) for rank in ranks]
+    made = [path(f"rank {rank}", rank, 2, _TRACE_PENALTIES) for rank in ranks]
     return [*made, path(f"rank {ranks[-1]}, power {_HIGH_POWER:g}", ranks[-1], _HIGH_POWER, _HIGH_POWER_TRACES)]
 
 
@@ -209,7 +209,7 @@ def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: 
     margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merge_duplicates(train.sample_weight)
     margins, seen = margins.over_seen_objects()
     problem = Problem(margins, candidates[0].loss, weights)
-    solver: AnySolver = ClosedForm() if closed else _ADMM
+    solver: AnySolver = ClosedForm() if closed else _SEARCH_ADMM
     state = None
     for candidate in candidates:
         diagonal = candidate.penalty.values().diagonal
@@ -232,7 +232,7 @@ def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Ite
     problem, start = replace(problem, spectrum=spectrum), None
     for candidate in candidates:
         penalized = candidate.penalty.over_points(replace(problem, loss=candidate.loss), float(spectrum.eigenvalues[0]))
-        points = _raise_if_interrupted(solve(penalized, _POINTS, start)).value
+        points = _raise_if_interrupted(solve(penalized, _SEARCH_FACTORED, start)).value
         # One point has no gradient out of it: nothing to go on from.
         start = points if np.ptp(points, axis=0).any() else None
         placed = np.zeros((n_objects, rank))

@@ -166,7 +166,16 @@ class SOE(GraphInputMixin, Classical):
 
 _N_LANDMARKS = 300
 _TIE_BREAK = 1e-6
-_PRESSURES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # on the extra dimension, for each object and neighbor
+_DIMENSION_PENALTIES = (
+    0.01,
+    0.02,
+    0.04,
+    0.08,
+    0.16,
+    0.32,
+    0.64,
+    1.28,
+)  # on the extra dimension, for each object and neighbor
 _MAX_UNFOLDING_ITER = 200  # at each of them
 
 
@@ -263,7 +272,7 @@ def descend(
     points = isomap_start(problem.graph, rank + 1)
     everything = np.ones(len(points), dtype=bool)
     short = replace(solver, max_iter=_MAX_UNFOLDING_ITER)
-    for pressure in _PRESSURES:
+    for pressure in _DIMENSION_PENALTIES:
         pressed = replace(
             problem, rank=rank + 1, pressure=pressure / (problem.n_objects * problem.n_triplets_per_edge), flat=rank
         )

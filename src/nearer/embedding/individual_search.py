@@ -53,7 +53,7 @@ from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Factored, Progress
 from nearer.sampling.model import distinct_comparisons
 
-_N_RANDOM_STARTS, _N_ANGLES, _SWEEPS = 12, 18, 3
+_N_RANDOM_STARTS, _N_ANGLES, _N_SWEEPS = 12, 18, 3
 _COMPARISON_SPREAD = Spread(0.5, 0.3)  # with which rotations are compared
 
 
@@ -98,7 +98,7 @@ def likeliest_rotation(
 def _coordinate_ascent(rotation: FloatArray, height: Callable[[FloatArray], float]) -> FloatArray:
     """Return the best rotation that rotations in one plane after the other lead to."""
     p = len(rotation)
-    for sweep in range(1 if p == 2 else _SWEEPS):
+    for sweep in range(1 if p == 2 else _N_SWEEPS):
         for plane in combinations(range(p), 2):
             angles = np.linspace(0, np.pi / 2, _N_ANGLES, endpoint=False) / 4**sweep
             rotated = [rotation @ plane_rotation(p, plane, angle - angles[-1] / 2 * (sweep > 0)) for angle in angles]

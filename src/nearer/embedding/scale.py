@@ -24,8 +24,8 @@ from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProb
 RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
 _LAPSE_TOL, _MAX_LAPSE = 1e-4, 0.99  # of the ends of an interval
 _START_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
-_NEWTON, _ROUGH, _RESAMPLED = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
-_NUMBERED = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
+_NEWTON, _ROUGH_NEWTON, _RESAMPLE_NEWTON = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
+_NUMBERED_LABEL = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
 _MAX_DESIGN_ENTRIES = 1.25e8  # of the design matrix: 1 GB
 
 
@@ -86,7 +86,7 @@ def numbers_of(labels: list[Any]) -> FloatArray | None:
     try:
         numbers = np.array([float(label) for label in labels])
     except (TypeError, ValueError):
-        parts = [_NUMBERED.fullmatch(label) if isinstance(label, str) else None for label in labels]
+        parts = [_NUMBERED_LABEL.fullmatch(label) if isinstance(label, str) else None for label in labels]
         around = {(part[1], part[3]) if part else None for part in parts}
         if len(around) > 1 or None in around:
             return None
@@ -118,7 +118,7 @@ def maximum_likelihood(
         return without, at_none
     begin, least, steps = _START_LAPSES[0], np.inf, at_none.value
     for lapse in _START_LAPSES:
-        fixed = solve(replace(without, lapse=lapse), _ROUGH, steps)
+        fixed = solve(replace(without, lapse=lapse), _ROUGH_NEWTON, steps)
         if fixed.objective < least:
             begin, least, steps = lapse, fixed.objective, fixed.value
     if least >= at_none.objective and without.lapse_slope(at_none.value) >= 0:
@@ -143,7 +143,7 @@ def refits(
 ) -> Iterator[tuple[ScalingProblem, FloatArray]]:
     """Yield so many problems as `maximum_likelihood` returns them, and their solutions."""
     for problem in progress_bar("scales", number, problems):
-        found, solution = maximum_likelihood(problem, start=start, solver=_RESAMPLED)
+        found, solution = maximum_likelihood(problem, start=start, solver=_RESAMPLE_NEWTON)
         if solution.interrupted:
             raise KeyboardInterrupt
         yield found, solution.value
@@ -177,7 +177,7 @@ def lapse_interval(problem: ScalingProblem, theta: FloatArray, level: float) -> 
     accepted = replace(problem, ridge=0.0).value(theta) + chi2.ppf(level, 1) / 2
 
     def excess(lapse: float) -> float:
-        fixed, solution = maximum_likelihood(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLED)
+        fixed, solution = maximum_likelihood(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLE_NEWTON)
         return replace(fixed, ridge=0.0).value(solution.value) - accepted
 
     low = brentq(excess, 0.0, found, xtol=_LAPSE_TOL) if found > 0 and excess(0.0) > 0 else 0.0

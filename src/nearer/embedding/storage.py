@@ -41,9 +41,9 @@ class ByState(Protocol):
         """Return the state."""
 
 
-_JSON, _ARRAYS = "model.json", "model.npz"
+_JSON_NAME, _ARRAYS_NAME = "model.json", "model.npz"
 # Classes that a file may name: class -> module.
-_KNOWN = {
+_READABLE_CLASSES = {
     "Penalty": "nearer.optimize.problems.points",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.optimize.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "FactoredOnDevice"), "nearer.optimize.solvers"),
@@ -97,7 +97,7 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     # Both files are whole before either takes its place: an interrupted save leaves the older model.
-    with atomic_path(target / _JSON) as described, atomic_path(target / _ARRAYS) as stored:
+    with atomic_path(target / _JSON_NAME) as described, atomic_path(target / _ARRAYS_NAME) as stored:
         with open(stored, "wb") as file:
             np.savez_compressed(file, **{str(k): array for k, array in enumerate(arrays)})  # type: ignore[arg-type]
         described.write_text(json.dumps(what, indent=1, allow_nan=False) + "\n", encoding="utf-8")
@@ -138,13 +138,15 @@ def load_model(folder: str | PathLike[str]) -> Any:
     ValueError: nowhere holds no model: there is no model.json; write one with `nearer fit` or save_model
     """
     source = Path(folder)
-    if not (source / _JSON).is_file():
-        raise ValueError(f"{source} holds no model: there is no {_JSON}; write one with `nearer fit` or save_model")
+    if not (source / _JSON_NAME).is_file():
+        raise ValueError(
+            f"{source} holds no model: there is no {_JSON_NAME}; write one with `nearer fit` or save_model"
+        )
     try:
-        what = parse_json((source / _JSON).read_bytes())
+        what = parse_json((source / _JSON_NAME).read_bytes())
         if what["format"] != FORMAT:
             raise ValueError(f"its format is {quote(what['format'])}, and this version of nearer reads {FORMAT}")
-        stored = read_arrays((source / _ARRAYS).read_bytes(), _ARRAYS)
+        stored = read_arrays((source / _ARRAYS_NAME).read_bytes(), _ARRAYS_NAME)
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
             return _restore_from_state(what, arrays)
@@ -200,7 +202,7 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}
-    if name in _KNOWN:
+    if name in _READABLE_CLASSES:
         names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
         return {"class": name, "fields": {key: _encode(getattr(value, key), arrays) for key in names}}
     if isinstance(value, list | tuple):
@@ -217,9 +219,9 @@ def _decode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return _decode_estimator(value, arrays)
     if "class" in value:
         name = value["class"]
-        if name not in _KNOWN:
+        if name not in _READABLE_CLASSES:
             raise ValueError(f"the class {name!r} is not one that a model is made of")
-        found = getattr(import_module(_KNOWN[name]), name)
+        found = getattr(import_module(_READABLE_CLASSES[name]), name)
         return found(**{key: _decode(item, arrays) for key, item in value["fields"].items()})
     (kind, content), *_ = value.items()
     if kind == "number" and content in ("nan", "inf", "-inf"):

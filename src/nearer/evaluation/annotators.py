@@ -32,8 +32,8 @@ from nearer.evaluation.held_out import Task, WholeKFold, evaluate_all, in_row_or
 from nearer.evaluation.intervals import wilson_interval
 
 # Grids of the mean of the Beta distribution over people, and of its size in answers.
-_MEANS = np.linspace(0.005, 0.6, 120)
-_SIZES = np.geomspace(1.0, 3000.0, 60)
+_MEAN_ERROR_GRID = np.linspace(0.005, 0.6, 120)
+_BETA_SIZE_GRID = np.geomspace(1.0, 3000.0, 60)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,10 +208,10 @@ def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> 
 def _typical_error(wrong: FloatArray, answers: NDArray[np.int64]) -> tuple[float, float]:
     """Return mean and size of the Beta distribution over people, by maximum likelihood on the grids."""
     counts, many = wrong[:, None, None], answers[:, None, None]
-    likelihood = np.zeros((len(_MEANS), len(_SIZES)))
-    first, second = _MEANS[:, None] * _SIZES, (1 - _MEANS[:, None]) * _SIZES
+    likelihood = np.zeros((len(_MEAN_ERROR_GRID), len(_BETA_SIZE_GRID)))
+    first, second = _MEAN_ERROR_GRID[:, None] * _BETA_SIZE_GRID, (1 - _MEAN_ERROR_GRID[:, None]) * _BETA_SIZE_GRID
     for block in range(0, len(wrong), 100):
         k, n = counts[block : block + 100], many[block : block + 100]
         likelihood += (betaln(k + first, n - k + second) - betaln(first, second)).sum(axis=0)
     row, column = np.unravel_index(likelihood.argmax(), likelihood.shape)
-    return float(_MEANS[row]), float(_SIZES[column])
+    return float(_MEAN_ERROR_GRID[row]), float(_BETA_SIZE_GRID[column])

@@ -64,12 +64,12 @@ MIN_QUESTIONS = 20
 _MAX_POINT_WIDTH = 0.01  # values that fit equally well and lie farther apart are stated as bounds
 _FIT_TOL = 1e-3  # in log-likelihood: distributions that are this near the best fit as well as it
 # Of q, evenly spaced in the angle whose squared sine it is, on which binomials are equally wide everywhere.
-_GRID = np.sin(np.linspace(0.0, np.pi / 4, 101)) ** 2
-_CLASSES = (4, 6)  # least answers of the classes after the first
+_ERROR_GRID = np.sin(np.linspace(0.0, np.pi / 4, 101)) ** 2
+_CLASS_MIN_ANSWERS = (4, 6)  # least answers of the classes after the first
 _DUALITY_GAP = 1e-6  # of a solution, in log-likelihood
 _MAX_ITERATIONS = 100
 _MAX_TILT = 1e4  # per question: the mean of q is then at its bound
-_TINY = float(np.finfo(np.float64).tiny)
+_SMALLEST_FLOAT = float(np.finfo(np.float64).tiny)
 
 
 #: What a ceiling leaves open.
@@ -278,7 +278,7 @@ def _respondents(comparisons: Comparisons) -> NDArray[np.intp]:
 
 def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float, float, float]:
     """Return the smallest and the largest mean of q that fit best, and the interval of the mean of q."""
-    classes = np.searchsorted(_CLASSES, counts.answers, side="right")
+    classes = np.searchsorted(_CLASS_MIN_ANSWERS, counts.answers, side="right")
     mixtures = [_Mixture.of(counts, classes == each) for each in np.unique(classes)]
     most = float(chdtri(1, 1 - level)) / 2
     low, error, at_most, high = (
@@ -301,7 +301,7 @@ def _end(mixtures: list[_Mixture], sign: int, fall: float) -> float:
         low, high = (tilt, high) if fallen < fall else (low, tilt)
         guess = tilt * float(np.sqrt(fall / max(fallen, fall / 100)))
         tilt = guess if low < guess < high else (low + min(high, 4 * low)) / 2
-    return sum(mixture.share * float(_GRID @ mass) for mixture, mass in pairs)
+    return sum(mixture.share * float(_ERROR_GRID @ mass) for mixture, mass in pairs)
 
 
 class _Mixture(NamedTuple):
@@ -316,9 +316,11 @@ class _Mixture(NamedTuple):
     def of(cls, counts: _QuestionCounts, inside: NDArray[np.bool_]) -> _Mixture:
         minority, answers, _, weights, squares = (column[inside] for column in counts)
         few, many = minority[:, None], (answers - minority)[:, None]
-        logs = np.logaddexp(*(xlogy(one, _GRID) + xlog1py(other, -_GRID) for one, other in ((few, many), (many, few))))
+        logs = np.logaddexp(
+            *(xlogy(one, _ERROR_GRID) + xlog1py(other, -_ERROR_GRID) for one, other in ((few, many), (many, few)))
+        )
         chances = np.exp(logs - logs.max(axis=1, keepdims=True))
-        n = weights * (weights.sum() / max(float(squares.sum()), _TINY))
+        n = weights * (weights.sum() / max(float(squares.sum()), _SMALLEST_FLOAT))
         flat = cls(chances, n, float(weights.sum() / counts.weights.sum()), 0.0)
         return flat._replace(best=flat.log_likelihood(flat.fit(0.0)))
 
@@ -330,11 +332,11 @@ class _Mixture(NamedTuple):
 
         A primal-dual interior-point method: masses x > 0 that sum to 1, multipliers s > 0, x s brought down to 0.
         """
-        size, total = len(_GRID), self.n.sum()
+        size, total = len(_ERROR_GRID), self.n.sum()
         mass, slack, multiplier = np.full(size, 1 / size), np.full(size, total), total
         for _ in range(_MAX_ITERATIONS):
             mixed = self.chances @ mass
-            gradient = -(self.chances.T @ (self.n / mixed)) - tilt * _GRID
+            gradient = -(self.chances.T @ (self.n / mixed)) - tilt * _ERROR_GRID
             dual, gap = gradient + multiplier - slack, float(mass @ slack)
             if gap < _DUALITY_GAP and np.abs(dual).max() < _DUALITY_GAP * total:
                 break

@@ -18,7 +18,7 @@ from nearer.report.escaping import text
 from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 WIDTH = 440.0
-_LETTER = 8.0  # the width of one, on average, where a narrow screen has large ones
+_LETTER_WIDTH = 8.0  # the width of one, on average, where a narrow screen has large ones
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -185,7 +185,7 @@ def error_chart(error: ErrorRecord) -> Markup:
 
 def _above(x: float, y: float, content: str) -> str:
     """Write above a dot, moved aside where the drawing would cut the words off."""
-    half = _LETTER * len(content) / 2
+    half = _LETTER_WIDTH * len(content) / 2
     return words(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # Inside <script>, HTML ends at "</script" and changes its rules at "<!--"; both begin with "<".
-_INERT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+_HTML_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
 
 
 def text(value: Any) -> Markup:
@@ -47,7 +47,7 @@ def json_block(value: Any) -> Markup:
     {"label":"\u003c/script\u003e"}
     """
     plain = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
-    return Markup(plain.translate(_INERT))  # nothing is left in it that HTML would read
+    return Markup(plain.translate(_HTML_ESCAPES))  # nothing is left in it that HTML would read
 
 
 def render(template: str, **content: Any) -> str:

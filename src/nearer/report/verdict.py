@@ -57,7 +57,7 @@ from nearer.study.methods import method_title
 from nearer.study.records import NOT_CONVERGED, MethodRecord
 from nearer.study.results import StudyResults
 
-_SETTINGS = {
+_SETTING_NAMES = {
     "n_components": "dimensions",
     "n_objects": "objects",
     "n_folds": "folds",
@@ -144,7 +144,7 @@ def setting_name(name: str) -> str:
     >>> setting_name("n_components"), setting_name("batch_size")
     ('dimensions', 'batch size')
     """
-    return _SETTINGS.get(name, name.replace("_", " "))
+    return _SETTING_NAMES.get(name, name.replace("_", " "))
 
 
 def setting_value(name: str, value: Any) -> str:
@@ -175,10 +175,10 @@ def setting_value(name: str, value: Any) -> str:
 Grade: TypeAlias = Literal["good", "fair", "poor", "unknown"]
 
 # Of the way from chance to the ceiling, or to an error of zero, which nobody reaches, where there is none.
-_GOOD, _FAIR = 0.85, 0.6
+_MIN_GOOD, _MIN_FAIR = 0.85, 0.6
 _SURELY_GOOD, _SURELY_FAIR = 0.7, 0.4
 _MOSTLY_ASKED = 0.5  # of all triads: beyond, other questions are few
-_TRUSTED = "you can trust this map"
+_TRUST_SENTENCE = "you can trust this map"
 
 
 @dataclass(frozen=True)
@@ -243,9 +243,9 @@ def grade_predictions(results: StudyResults) -> Grade:
     share = 1.0 if best is None else share_of_way(error, best.error, chance)
     if sure < _SURELY_FAIR and high - low > WIDE_INTERVAL:
         return "unknown"
-    if share < _FAIR or sure < _SURELY_FAIR:
+    if share < _MIN_FAIR or sure < _SURELY_FAIR:
         return "poor"
-    return "fair" if share < _GOOD or sure < _SURELY_GOOD else "good"
+    return "fair" if share < _MIN_GOOD or sure < _SURELY_GOOD else "good"
 
 
 def grade_distances(results: StudyResults) -> Grade:
@@ -268,7 +268,7 @@ def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tupl
             advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
             return "fair", f"{advice}; also {_reading(results)}"
         to_do = [step for step in (_judge_people(results), _reading(results)) if step]
-        return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUSTED)
+        return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUST_SENTENCE)
     trust, advice = _limited(results, predictions, distances, n_errors)
     reading = _reading(results)
     return trust, f"{advice}; also {reading}" if reading else advice

@@ -43,7 +43,7 @@ _SCALE_WINDOW = (0.3, 0.85)  # shares of the warm-up between which scales are le
 _MUCH_WORK, _VERY_MUCH_WORK = 600_000, 6_000_000
 # Starts.
 _LAST_RATE = 0.05  # of the first
-_LONGER = 4  # times as many further steps of the better half of the starts
+_MORE_STEPS_FACTOR = 4  # times as many further steps of the better half of the starts
 _MAX_ISOMAP_OBJECTS = 1000  # shortest paths between more take long
 _MAX_BOUND_GAP = 10.0  # in log-evidence: a mode below that has no mass compared with the best
 _OPTIMIZED_SHARE, _WARM_SHARE = 0.3, 0.6  # of the budget, by which starts, and warm-up, must be done
@@ -292,7 +292,7 @@ class _Run:
         settings, interrupted = self.settings, False
         most = settings.n_chains * (settings.n_warmup + settings.n_steps)
         if pace is None:
-            most += settings.n_climb * (settings.n_starts + _LONGER * (max(settings.n_starts // 2, 1) + 1))
+            most += settings.n_climb * (settings.n_starts + _MORE_STEPS_FACTOR * (max(settings.n_starts // 2, 1) + 1))
         with progress_bar("finding starts", most, unit="step", silent=silent) as self.bar:
             try:
                 if pace is None:
@@ -319,7 +319,7 @@ class _Run:
         flat = []
         if 1 < model.n_components < model.n_objects - 1 and model.n_objects <= _MAX_ISOMAP_OBJECTS:
             flat = [MeanField(model, isomap_start(model, better[0].mean), self.last_rng, partial(self._advance, 1))]
-        n_steps, last_rate = _LONGER * settings.n_climb, FIRST_RATE * _LAST_RATE
+        n_steps, last_rate = _MORE_STEPS_FACTOR * settings.n_climb, FIRST_RATE * _LAST_RATE
         self._run_all([partial(fit.optimize, n_steps, FIRST_RATE, last_rate) for fit in [*better, *flat]])
         better[0] = max(better[0], *flat, key=lambda fit: fit.lower_bound) if flat else better[0]
         better.sort(key=lambda fit: -fit.lower_bound)

@@ -164,7 +164,7 @@ FIGURES: dict[str, Callable[[Study], Axes]] = {
 }
 
 
-_LABELS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
+_LABEL_COLUMNS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
 
 
@@ -363,7 +363,7 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, Column]:
     if loaded.n_bad:
         raise ValueError(sentence(loaded.bad_rows[0]))
     columns = [column.map_values(str, "", object).tolist() for column in loaded.columns.values()]
-    key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABELS), 0)
+    key = next((k for k, name in enumerate(table.names) if name.strip().lower() in _LABEL_COLUMNS), 0)
     labels = [unescape_formula(label) for label in columns[key]]
     on_map = set(objects)
     same = same_objects([label for label in labels if label not in on_map], objects)

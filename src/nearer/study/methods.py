@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\^{}"}
-_SPECIAL |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
+_LATEX_ESCAPES = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\^{}"}
+_LATEX_ESCAPES |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Work:
 
 
 def _tex(text: str) -> str:
-    return "".join(_SPECIAL.get(character, character) for character in text)
+    return "".join(_LATEX_ESCAPES.get(character, character) for character in text)
 
 
 def _title(text: str) -> str:

@@ -51,8 +51,8 @@ FORMAT = 2
 #: A value of an attribute for each object.
 Column: TypeAlias = list[int | float | str | None]
 RESULTS = "results.json"
-_RERUN = "; write the results again with: nearer fit"
-_PROGRAMS = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+_RERUN_ADVICE = "; write the results again with: nearer fit"
+_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -169,19 +169,19 @@ class StudyResults(Result):
     def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
         """Return results that were read, or raise an error that names what is wrong with them."""
         if not isinstance(values, Mapping):
-            raise ValueError(f"the results must be a JSON object; got {type(values).__name__}{_RERUN}")
+            raise ValueError(f"the results must be a JSON object; got {type(values).__name__}{_RERUN_ADVICE}")
         if values.get("format") != FORMAT:
             raise ValueError(
                 f"the results have the format {reprlib.repr(values.get('format'))}, and this version of nearer reads "
-                f"format {FORMAT}{_RERUN}"
+                f"format {FORMAT}{_RERUN_ADVICE}"
             )
         missing = [key for key in KEYS if key not in values]
         if missing:
-            raise ValueError(f"the results lack {', '.join(missing)}{_RERUN}")
+            raise ValueError(f"the results lack {', '.join(missing)}{_RERUN_ADVICE}")
         try:
             return super().from_dict(values)
         except ValueError as error:
-            raise ValueError(f"{error}{_RERUN}") from None
+            raise ValueError(f"{error}{_RERUN_ADVICE}") from None
 
     def summary(self) -> str:
         """Return the map, its error and its reliability, a line each."""
@@ -215,7 +215,9 @@ def read_results(folder: str | PathLike[str]) -> StudyResults:
     try:
         return StudyResults.from_dict(parse_json(path.read_bytes()))
     except ValueError as error:
-        raise ValueError(f"{path} cannot be used: {str(error).removesuffix(_RERUN)}; run `nearer fit` again") from error
+        raise ValueError(
+            f"{path} cannot be used: {str(error).removesuffix(_RERUN_ADVICE)}; run `nearer fit` again"
+        ) from error
 
 
 def _check_matrix(name: str, array: FloatArray, shape: tuple[int | None, ...]) -> tuple[int, ...]:
@@ -266,7 +268,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         notes=study.notes,
         missing=study.missing,
         interrupted=study.interrupted,
-        versions={name: version(name) for name in _PROGRAMS} | {"python": platform.python_version()},
+        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
         seed=settings.seed,
         command=provenance.command,
         date=provenance.date,

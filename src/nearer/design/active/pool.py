@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Identifies a question whatever the order of its options: its anchor and the sorted others, or all sorted.
 QuestionKey: TypeAlias = tuple[int, ...]
 
-_GRID = re.compile(r"(\d+)\s*of\s*(\d+)")
+_GRID_FORM = re.compile(r"(\d+)\s*of\s*(\d+)")
 _MAX_ANSWERS = 500  # of a question
 _MAX_ROUNDS = 30  # of drawing, before a pool is taken to be exhausted
 _N_COMPARED = 20  # questions of which the one is taken whose objects came up least
@@ -128,7 +128,7 @@ def form_of(kind: str) -> Form:
     if kind == "most-central":
         rows = [[[center, a, a, b], [center, b, a, b]] for center, a, b in others]
         return Form(kind, 3, False, np.array(rows), ((0,), (1,), (2,)))
-    found = _GRID.fullmatch(kind)
+    found = _GRID_FORM.fullmatch(kind)
     if found and 0 < int(found[1]) < int(found[2]) <= 20:
         return _grid(int(found[1]), int(found[2]))
     raise ValueError(

@@ -16,7 +16,7 @@ from nearer.data.groups import trial_indices
 from nearer.design.active.pool import Form, QuestionKey
 from nearer.design.mix import AGAIN, INFORMATION, OTHER, REPEAT, START, TEST
 
-_UNNAMED = "(unnamed)"  # annotator of answers that nobody is named for, among others that are
+_UNNAMED_ANNOTATOR = "(unnamed)"  # annotator of answers that nobody is named for, among others that are
 
 
 class QuestionBatch(Sequence[NDArray[Any]]):
@@ -252,7 +252,7 @@ class Record:
         chosen = np.array([purpose == INFORMATION for purpose in self.purposes[:count]])
         names = None
         if any(each is not None for each in annotators):
-            names = np.array([_UNNAMED if each is None else str(each) for each in annotators])[number]
+            names = np.array([_UNNAMED_ANNOTATOR if each is None else str(each) for each in annotators])[number]
         triplets = bool((rows[:, 0] == rows[:, 2]).all())
         make = Comparisons.from_triplets if triplets else Comparisons.from_quadruplets
         return make(

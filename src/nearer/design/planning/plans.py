@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _AFTER_PILOT = "with map, noise and annotators drawn from the posterior of the pilot"
 _DEFAULT_EXCESS = 0.05  # of the target over the noise; against the truth three times as much
 _MIN_EXCESS = 0.005  # of a target over the floor, close to which the number of answers diverges
-_CHANCE = 0.5
+_CHANCE_ERROR = 0.5
 _MAX_FINITE = 1e15  # answers, in place of infinity, between which and a number no quantile can be taken
 _N_FIRST = 3  # replications that locate the crossing before all are evaluated there
 _LOG2_STEPS = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # powers of two around the first guess
@@ -300,7 +300,7 @@ def _default_target(floor: float, against: Against) -> float:
     """Return an error in reach: a little above the noise, rounded, and below chance."""
     if against == "truth":
         return 3 * _DEFAULT_EXCESS
-    return round(min(floor + _DEFAULT_EXCESS, (floor + _CHANCE) / 2), 3)
+    return round(min(floor + _DEFAULT_EXCESS, (floor + _CHANCE_ERROR) / 2), 3)
 
 
 def _counts(answers: FloatArray, level: float) -> tuple[int, int, int | None]:
@@ -311,7 +311,7 @@ def _counts(answers: FloatArray, level: float) -> tuple[int, int, int | None]:
 
 def _check_target(target_error: float, floor: float) -> None:
     """Check that a target is between the floor and chance."""
-    if not target_error < _CHANCE:
+    if not target_error < _CHANCE_ERROR:
         raise ValueError(f"target_error={target_error}: an uninformative map has an error of 0.5; aim below it")
     if target_error >= floor + _MIN_EXCESS:
         return

@@ -44,7 +44,7 @@ Against: TypeAlias = Literal["answers", "truth"]
 DECAY = 2.0
 #: More take hours, and gigabytes.
 MAX_COMPARISONS = 10_000_000
-_GRIDS = ("grid", "ranked-grid")
+_GRID_KINDS = ("grid", "ranked-grid")
 _MAX_COUNTS = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
 _ANNOTATOR_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing
 _N_CALIBRATION = 20_000  # answers by which slopes are set
@@ -105,7 +105,7 @@ class Design:
         if not (np.isfinite(self.decay) and self.decay >= 0):
             raise ValueError(f"decay={self.decay} must be 0 or more")
         shown, chosen = self.shown_and_chosen
-        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRIDS):
+        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRID_KINDS):
             raise ValueError(f"n_shown and n_chosen are for rankings and grids; a {self.kind} has no choice of them")
         if self.n_chosen is not None and self.kind == "ranking":
             raise ValueError("a ranking has no n_chosen; all objects shown are put in order")
@@ -140,8 +140,8 @@ class Design:
     @property
     def shown_and_chosen(self) -> tuple[int, int]:
         """Objects shown in addition to the anchor, and how many are chosen."""
-        shown = (6 if self.kind in _GRIDS else 3) if self.n_shown is None else self.n_shown
-        return shown, 2 if self.n_chosen is None and self.kind in _GRIDS and shown > 2 else self.n_chosen or 1
+        shown = (6 if self.kind in _GRID_KINDS else 3) if self.n_shown is None else self.n_shown
+        return shown, 2 if self.n_chosen is None and self.kind in _GRID_KINDS and shown > 2 else self.n_chosen or 1
 
     @property
     def question_width(self) -> int:
