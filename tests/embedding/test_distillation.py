@@ -170,3 +170,9 @@ def test_a_generator_as_seed_repeats_the_map_from_the_same_state():
     answers = sample_triplets(make_gaussian(12, 2, random_state=6), 200, random_state=6)
     first, second = (DMOE(2, random_state=np.random.default_rng(1)).fit(answers) for _ in range(2))
     np.testing.assert_array_equal(first.embedding_, second.embedding_)
+
+
+def test_disagreement_counts_a_tie_half():
+    one = SoftAnswers(np.array([[0, 1, 0, 2]]), np.array([0.75]), np.array([1.0]))
+    maps = ([[0.0], [1.0], [2.0]], [[0.0], [2.0], [1.0]], np.zeros((3, 1)))
+    assert [one.disagreement(np.array(points)) for points in maps] == [0.25, 0.75, 0.5]

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from nearer import Comparisons
 from nearer.data import ComparisonsFile
 from nearer.embedding import MLDS
+from nearer.embedding.scale import corrected_quantiles, numbers_of, order_of
 from nearer.embedding.storage import load_model, save_model
 
 N = 9
@@ -462,3 +463,15 @@ def test_bad_numbers_are_refused(fitted, triads, tmp_path):
     many = Comparisons.from_triplets(np.column_stack([k % 4000, (k + 1) % 4000, (k + 2 + k // 4000) % 4000]))
     with pytest.raises(ValueError, match="MLDS is for some tens"):
         MLDS().fit(many)
+
+
+def test_orders_and_numbers_of_labels():
+    assert order_of(np.array(["10", "2", "30"]), None).tolist() == [1, 0, 2]
+    assert order_of(np.array(["dark", "light", "mid"]), ["dark", "mid", "light"]).tolist() == [0, 2, 1]
+    assert numbers_of(["gray 10", "gray 9"]).tolist() == [10, 9]
+    assert numbers_of(["gray", "white"]) is None
+
+
+def test_quantiles_around_their_median_need_no_correction():
+    ends = corrected_quantiles(np.arange(101.0)[:, None], np.array([50.0]), 0.9)
+    np.testing.assert_allclose(np.ravel(ends), [5, 95])

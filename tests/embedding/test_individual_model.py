@@ -9,6 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from nearer.embedding.individual_model import (
+    NUMBER_SCALES,
     Quadratic,
     Spread,
     Unknowns,
@@ -17,6 +18,7 @@ from nearer.embedding.individual_model import (
     evidence,
     expand,
     likeliest_spread,
+    standard_errors,
 )
 from nearer.embedding.individual_search import (
     likeliest_rotation,
@@ -154,3 +156,38 @@ def test_axes_that_were_planted_are_found():
     overlap = np.abs(found.T @ turn)
     np.testing.assert_allclose(overlap.max(axis=0), 1, atol=0.02)
     assert 0.5 < spread.weights < 0.9
+
+
+N, P, S = 6, 3, 4
+
+
+def test_standard_errors_are_those_of_the_whole_information():
+    rng = np.random.default_rng(0)
+    answers = distinct_comparisons(planted_weights(rng.normal(size=(S, P)), 40, n_objects=N).comparisons)
+    model = WeightedModel(answers, N, P, Spread(0.6, 0.4))
+    start = np.concatenate([rng.normal(size=N * P), 0.5 * rng.normal(size=S * (P + 1)), [1.0, 0.3, -2.0]])
+
+    def unknowns(vector):
+        points, people = vector[: N * P].reshape(N, P), vector[N * P : -3].reshape(S, P + 1)
+        return Unknowns(points, people, vector[-3:])
+
+    slopes = approx_fprime(start, lambda vector: model.parts(unknowns(vector))[1].probability, 1e-7)
+    chance = model.parts(unknowns(start))[1].probability
+    prior = np.concatenate([np.full(N * P, P), np.tile(1 / model.deviations**2, S), 1 / NUMBER_SCALES**2])
+    information = slopes.T @ (slopes * (answers.total_weights / (chance * (1 - chance)))[:, None]) + np.diag(prior)
+    covariance = np.linalg.inv(information)[N * P : -3, N * P : -3]
+    relative = np.kron(np.eye(S) - 1 / S, np.eye(P + 1))
+    covariance = relative @ covariance @ relative.T
+    logs = np.kron(np.eye(S), np.hstack([model.contrasts, np.zeros((P, 2))]))
+    expected = np.sqrt(np.diag(logs @ covariance @ logs.T)).reshape(S, P)
+    found = standard_errors(model, unknowns(start))
+    np.testing.assert_allclose(found.log_weights, expected, rtol=1e-3)
+    assert 0 < found.axes < 90
+
+
+def test_weights_that_do_not_differ_are_known():
+    answers = distinct_comparisons(planted_weights(np.zeros((S, P)), 40, n_objects=N).comparisons)
+    model = WeightedModel(answers, N, P, Spread(0.0, 0.4))
+    found = standard_errors(model, Unknowns(np.ones((N, P)), np.zeros((S, P + 1)), np.zeros(3)))
+    assert not found.log_weights.any()
+    assert np.isnan(found.axes)
