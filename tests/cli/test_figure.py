@@ -117,7 +117,7 @@ def test_arrows_point_where_attributes_grow(colors, tmp_path, capsys):
     ("options", "sentence"),
     [
         (["-o", "map.docx"], "map.docx: figures are written as .pdf, .svg or .png"),
-        (["--color-by", "weight"], "there is no attribute 'weight'; there are 'colour', 'hue', 'family'"),
+        (["--color-by", "weight"], "there is no attribute 'weight'; there are 'color', 'hue', 'family'"),
         (["--labels", "black,blakc"], "labels of no object: 'blakc'"),
         (["--font", "No Such Font"], "there is no font 'No Such Font' on this machine"),
         (["--color-by", "family", "--colors", "mauve=red"], "'mauve' is no value of family"),

@@ -10,14 +10,14 @@ from nearer.datasets import load_colors
 
 
 def color_results(n_components=2, **changes):
-    """The map of the named colours: lightness goes to the third axis, as it varies least."""
+    """The map of the named colors: lightness goes to the third axis, as it varies least."""
     colors = load_colors()
     generator = np.random.default_rng(0)
     points = colors.lab[:, [1, 2, 0]] / 25 + generator.normal(scale=0.1, size=(len(colors.names), 3))
     points = points[:, :n_components] - points[:, :n_components].mean(axis=0)
     hues = [colorsys.rgb_to_hsv(*rgb) for rgb in colors.rgb]
     attributes = {
-        "colour": ["#" + "".join(f"{round(255 * channel):02x}" for channel in rgb) for rgb in colors.rgb],
+        "color": ["#" + "".join(f"{round(255 * channel):02x}" for channel in rgb) for rgb in colors.rgb],
         "hue": [round(360 * hue, 1) if saturation > 0.1 else None for hue, saturation, _ in hues],
         "family": [_family(hue, saturation) for hue, saturation, _ in hues],
     }
@@ -33,9 +33,9 @@ def _family(hue, saturation):
 def random_results(n_objects, n_components=2, **changes):
     """A map of as many objects as asked for, in clusters."""
     generator = np.random.default_rng(1)
-    centres = generator.normal(size=(12, n_components))
+    centers = generator.normal(size=(12, n_components))
     groups = generator.integers(12, size=n_objects)
-    points = centres[groups] + generator.normal(scale=0.25, size=(n_objects, n_components))
+    points = centers[groups] + generator.normal(scale=0.25, size=(n_objects, n_components))
     attributes = {"group": [f"group {group}" for group in groups], "size": generator.uniform(0, 9, n_objects).tolist()}
     return results_of(points, [f"object {place}" for place in range(n_objects)], attributes) | changes
 
@@ -50,9 +50,9 @@ def results_of(points, labels, attributes):
     sizes = [500, 1000, 2000, 3000, 4000]
     return {
         "format": 2,
-        "title": "colours",
+        "title": "colors",
         "source": {
-            "file": "colours.csv", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "file": "colors.csv", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "kind": "triplet", "n_answers": 4000, "n_bad": 0, "n_undecided": 12,
         },
         "summary": {"n_objects": n, "n_comparisons": 4000, "n_annotators": 12, "n_trials": 4000, "n_unseen": 0},
@@ -116,7 +116,7 @@ def results_of(points, labels, attributes):
         "placed": None,
         "versions": {"nearer": "0.1.0", "numpy": "2.4.6", "python": "3.11.9"},
         "seed": 20261115,
-        "command": "nearer fit colours.csv -o colours --seed 20261115",
+        "command": "nearer fit colors.csv -o colors --seed 20261115",
         "date": "2026-11-15T17:00:00+00:00",
         "seconds": 12.34,
         "citations": [

@@ -111,7 +111,7 @@ def test_a_script_that_slips_in_is_refused_by_the_policy(browser, tmp_path):
     page.write_text(content.replace("<main>", "<main>" + bad), encoding="utf-8")
     browser.get(page.as_uri())
     settle(browser)
-    assert browser.title == "colours"
+    assert browser.title == "colors"
     assert all("Content Security Policy" in entry["message"] for entry in browser.get_log("browser"))
 
 
@@ -173,7 +173,7 @@ def test_pinching_zooms(opened):
     assert eventually(lambda: words(browser, "#zoom-level") == "2" + TIMES)
 
 
-def test_pointing_and_keys_show_an_object_with_neighbours_and_uncertainty(opened):
+def test_pointing_and_keys_show_an_object_with_neighbors_and_uncertainty(opened):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
 
@@ -198,14 +198,14 @@ def test_pointing_and_keys_show_an_object_with_neighbours_and_uncertainty(opened
     assert "Point at an object" in words(browser, "#panel")
 
 
-def test_switches_colours_axes_and_three_dimensions_change_the_picture(opened):
+def test_switches_colors_axes_and_three_dimensions_change_the_picture(opened):
     browser = opened(color_results(3))
     pictures = [picture(browser)]
     for act in (
         lambda: get(browser, "#show-labels").click(),
         lambda: get(browser, "#show-ellipses").click(),
-        lambda: select(browser, "#colour", "family"),
-        lambda: select(browser, "#colour", "hue"),
+        lambda: select(browser, "#color", "family"),
+        lambda: select(browser, "#color", "hue"),
         lambda: select(browser, "#axes select", "2"),
         lambda: get(browser, "#modes input[value='3']").click(),
         lambda: press(browser, "\ue012"),
@@ -216,12 +216,12 @@ def test_switches_colours_axes_and_three_dimensions_change_the_picture(opened):
     assert len(set(pictures)) == len(pictures)
 
 
-def test_legends_explain_the_colours(opened):
+def test_legends_explain_the_colors(opened):
     browser = opened(color_results())
     assert words(browser, "#legend") == ""
-    select(browser, "#colour", "family")
+    select(browser, "#color", "family")
     assert words(browser, "#legend").startswith("family\nred\n17")
-    select(browser, "#colour", "hue")
+    select(browser, "#color", "hue")
     assert words(browser, "#legend").split("\n")[-1] == "grey: not known"
 
 
@@ -249,15 +249,15 @@ def test_tables_sort_filter_and_page(opened):
         script = f"return [...document.querySelectorAll('#{name}-table tbody tr')].map((row) => row.innerText)"
         return browser.execute_script(script)
 
-    assert len(rows("neighbours")) == 25
-    get(browser, "#neighbours-table thead button").click()
-    assert rows("neighbours")[0].startswith("aubergine")
-    get(browser, "#neighbours-table thead button").click()
-    assert rows("neighbours")[0].startswith("yellow")
-    get_all(browser, "#neighbours-table .pager button")[2].click()
-    assert len(rows("neighbours")) == 68
-    get(browser, "#neighbours-table input").send_keys("pink")
-    assert sorted(row.split()[0] for row in rows("neighbours")) == ["deep", "hot", "pink"]
+    assert len(rows("neighbors")) == 25
+    get(browser, "#neighbors-table thead button").click()
+    assert rows("neighbors")[0].startswith("aubergine")
+    get(browser, "#neighbors-table thead button").click()
+    assert rows("neighbors")[0].startswith("yellow")
+    get_all(browser, "#neighbors-table .pager button")[2].click()
+    assert len(rows("neighbors")) == 68
+    get(browser, "#neighbors-table input").send_keys("pink")
+    assert sorted(row.split()[0] for row in rows("neighbors")) == ["deep", "hot", "pink"]
     error = get_all(browser, "#annotators-table thead button")[3]
     error.click()
     error.click()
@@ -269,7 +269,7 @@ def test_tables_sort_filter_and_page(opened):
         assert rows("annotators")[-1].startswith("A0")  # whose seconds are not known
     get(browser, "#positions summary").click()
     assert eventually(lambda: len(rows("positions")) == 25)
-    get(browser, "#neighbours-table button.object").click()
+    get(browser, "#neighbors-table button.object").click()
     assert words(browser, "#panel h3") in {"pink", "hot pink", "deep pink"}
 
 
@@ -354,7 +354,7 @@ def test_on_a_phone_words_are_broken_at_spaces_alone(opened, browser):
     # A word on two lines has two boxes.
     broken = browser.execute_script(
         "const found = [];"
-        "for (const item of document.querySelectorAll('#neighbours-table tbody bdi, .flag')) {"
+        "for (const item of document.querySelectorAll('#neighbors-table tbody bdi, .flag')) {"
         "  const text = item.firstChild, range = document.createRange();"
         "  for (const word of text.data.matchAll(/\\S+/g)) {"
         "    range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);"
@@ -379,7 +379,7 @@ def test_dark_screens_are_dark_and_paper_is_light(opened, browser):
     assert browser.execute_script(ink) == "#2b2b2b"
     assert not get(browser, "#controls").is_displayed()
     assert get(browser, "#canvas").is_displayed()
-    assert len(get_all(browser, "#neighbours-table tbody tr")) == 68
+    assert len(get_all(browser, "#neighbors-table tbody tr")) == 68
     assert picture(browser) != on_screen
     printed = browser.execute_cdp_cmd("Page.printToPDF", {})
     assert base64.b64decode(printed["data"]).startswith(b"%PDF")
@@ -409,17 +409,17 @@ def test_pictures_are_drawn_and_those_without_one_are_dots(opened, tmp_path):
     (folder / "middle.svg").write_text(drawing + '<rect width="9" height="9" fill="#ff0000"/></svg>')
     points = [[0.0, 0.0], [1.0, 1.0], [-1.0, -1.0]]
     browser = opened(results_of(points, ["middle", "b", "c"], {}), thumbnails=folder)
-    centre = (
+    center = (
         "const canvas = document.getElementById('canvas'); const pixel = document.createElement('canvas');"
         "const context = pixel.getContext('2d', { willReadFrequently: true });"
         "context.drawImage(canvas, -Math.round(canvas.width / 2), -Math.round(canvas.height / 2 - 14));"
         "return [...context.getImageData(0, 0, 1, 1).data]"
     )
-    assert eventually(lambda: browser.execute_script(centre) == [255, 0, 0, 255])
+    assert eventually(lambda: browser.execute_script(center) == [255, 0, 0, 255])
     get(browser, "#show-images").click()
     settle(browser)
-    assert browser.execute_script(centre)[:3] == pytest.approx([0x3D, 0x6A, 0x8A], abs=2)
-    assert browser.title == "colours"
+    assert browser.execute_script(center)[:3] == pytest.approx([0x3D, 0x6A, 0x8A], abs=2)
+    assert browser.title == "colors"
 
 
 def test_the_ellipse_in_the_panel_is_that_of_the_covariance(opened):
@@ -456,7 +456,7 @@ def test_ten_thousand_objects_open(opened):
     browser = opened(random_results(10_000, 3))
     press(browser, "+", "n")
     assert words(browser, "#panel h3") == "object 0"
-    assert "of 10,000" in words(browser, "#neighbours-table .counter")
+    assert "of 10,000" in words(browser, "#neighbors-table .counter")
 
 
 def test_on_a_phone_tables_scroll_in_their_box_and_say_so(opened, browser):
@@ -475,7 +475,7 @@ def test_on_a_phone_tables_scroll_in_their_box_and_say_so(opened, browser):
         assert right <= 375
         assert overflow == "auto"
         assert told == wide
-    assert boxes[1][1]  # seven columns of neighbours cannot fit
+    assert boxes[1][1]  # seven columns of neighbors cannot fit
     flag = get(browser, "#annotators-table .flag")
     assert browser.execute_script("return arguments[0].getBoundingClientRect().right", flag) <= 375
 

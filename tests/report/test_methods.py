@@ -101,13 +101,13 @@ def test_what_was_resampled_is_named(of):
 @pytest.mark.parametrize("weighed", [True, False])
 def test_weights_of_people_are_told(weighed):
     told = said(settings={"method": "CKL", "run": {"weigh_annotators": weighed}, "weighed": True})
-    assert ("counted less" in told) == weighed
+    assert ("weighted by the reliability" in told) == weighed
 
 
 def test_where_all_people_count_alike_nobody_is_said_to_count_less():
     run = {"weigh_annotators": True}
-    assert "counted less" not in said(settings={"method": "CKL", "run": run, "weighed": False})
-    assert "counted less" in said(settings={"method": "CKL", "run": run, "weighed": True})
+    assert "weighted by the reliability" not in said(settings={"method": "CKL", "run": run, "weighed": False})
+    assert "weighted by the reliability" in said(settings={"method": "CKL", "run": run, "weighed": True})
 
 
 def test_after_placing_the_figures_are_told_to_be_of_the_map_before():

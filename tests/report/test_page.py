@@ -18,7 +18,7 @@ SECTIONS = [
     "map",
     "trust",
     "findings",
-    "neighbours",
+    "neighbors",
     "margins",
     "learning",
     "dimensions",
@@ -69,7 +69,7 @@ def test_every_section_is_there_in_order_and_every_element_is_closed(tmp_path):
     ] == SECTIONS
     words = " ".join(elements.text)
     for content in (
-        "colours.csv",
+        "colors.csv",
         "12 questions were answered both ways",
         "doi:10.0000/example",
         "--seed 20261115",
@@ -110,7 +110,7 @@ def test_what_is_null_is_left_out_or_says_how_to_get_it(tmp_path):
     page = written(tmp_path, empty_results())
     elements = Elements(page)
     found = [attributes["id"] for tag, attributes in elements.tags if tag == "section" and "id" in attributes]
-    assert found == ["map", "trust", "findings", "neighbours", "learning", "annotators", "settings"]
+    assert found == ["map", "trust", "findings", "neighbors", "learning", "annotators", "settings"]
     assert "None" not in " ".join(elements.text[: elements.text.index("Skip to the map") + 200])
     assert "with a column of annotators" in page
     assert "leave out --quick" in page
@@ -199,7 +199,7 @@ def test_nobody_is_flagged_only_where_somebody_looked(tmp_path):
     )
     page = written(tmp_path, results | {"findings": None})
     assert "Nobody is flagged." not in page
-    assert "Whether somebody answers at chance was not looked at in this run." in page
+    assert "Random responders were not looked for in this run." in page
 
 
 def test_settings_are_written_for_people(tmp_path):

@@ -3,28 +3,28 @@ import pytest
 from helpers.report_sample import random_results
 from scipy.spatial.distance import cdist
 
-from nearer.report.page import nearest_neighbours, payload
+from nearer.report.page import nearest_neighbors, payload
 from nearer.study import StudyResults
 
 
-def test_neighbours_are_those_of_all_distances():
+def test_neighbors_are_those_of_all_distances():
     points = np.random.default_rng(0).normal(size=(40, 3))
-    index, distance = nearest_neighbours(points)
+    index, distance = nearest_neighbors(points)
     distances = cdist(points, points)
     np.fill_diagonal(distances, np.inf)
     np.testing.assert_array_equal(index, np.argsort(distances, axis=1)[:, :5])
     np.testing.assert_allclose(distance, np.sort(distances, axis=1)[:, :5])
 
 
-def test_nobody_is_their_own_neighbour_where_all_are_in_one_place():
-    index, distance = nearest_neighbours(np.zeros((20, 2)))
+def test_nobody_is_their_own_neighbor_where_all_are_in_one_place():
+    index, distance = nearest_neighbors(np.zeros((20, 2)))
     assert not (index == np.arange(20)[:, None]).any()
     assert (distance == 0).all()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_objects_have_few_neighbours(n):
-    index, _ = nearest_neighbours(np.arange(n, dtype=float)[:, None])
+def test_few_objects_have_few_neighbors(n):
+    index, _ = nearest_neighbors(np.arange(n, dtype=float)[:, None])
     assert index.shape == (n, n - 1)
 
 

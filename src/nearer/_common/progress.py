@@ -73,6 +73,11 @@ def progress_bar(
     return bar
 
 
+def elapsed_time(what: str) -> tqdm[Any]:
+    """Return a bar for a ``with`` block that has no steps to count: it shows how long the block has taken."""
+    return progress_bar(what, bar_format="{desc}: {elapsed}")
+
+
 def _keep_fresh(bar: tqdm[Any]) -> None:
     """Have a thread redraw a bar until it is closed: by itself it is drawn only when a step is done."""
     with _refreshing:

@@ -153,10 +153,12 @@ def read_file(
 
     ``verbose``: print what was noticed; ``known_labels``: the labels are those of a map.
     """
-    from nearer.io import read_answers
+    from nearer._common.progress import elapsed_time
 
-    study = _study_in(options)
-    with warnings.catch_warnings():
+    with elapsed_time("reading answers"), warnings.catch_warnings():
+        from nearer.io import read_answers
+
+        study = _study_in(options)
         warnings.simplefilter("ignore", UserWarning)  # each is among the notes
         answers = read_answers(
             options.file if study is None else study.columns,
@@ -226,7 +228,7 @@ def _study_in(options: argparse.Namespace) -> StudyTable | None:
 
 
 def is_study(folder: Path) -> bool:
-    """Say whether a folder is that of a study, without what it takes to open one."""
+    """Whether a folder is that of a survey study."""
     return (Path(folder) / "study.toml").is_file()
 
 
@@ -275,7 +277,7 @@ def print_result(options: argparse.Namespace, text: str, figures: Any) -> None:
 
 
 def report_error(sentence: str, status: int = FAILED) -> int:
-    """Say what went wrong and return the exit status."""
+    """Print an error and return the exit status."""
     complain(f"nearer: {short(sentence)}\n")
     return status
 

@@ -41,7 +41,7 @@ Compare what people, maps or methods make of the same objects:
   nearer compare answers.csv --methods DMOE,STE      methods, by the same held-out answers"""
 _MAPS = "two maps"
 _LEVEL, _N_SPLITS = 0.95, 5
-#: What each comparison takes beside files, seed and folder; those that read answers take the options of reading, too.
+#: Options of each comparison; those that read answers take the options of reading, too.
 _TAKES = {
     "--by": ("dimensions", "permutations", "level"),
     "--people": ("dimensions", "folds", "level"),

@@ -138,9 +138,11 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _fit(options: argparse.Namespace) -> int:
-    from nearer.study import ErroneousAnswers, RunSettings, StudyInterrupted, run_study
-    from nearer.study.folder import has_study, refuse_input
-    from nearer.study.study import Provenance
+    from nearer._common.progress import elapsed_time
+
+    with elapsed_time("loading"):
+        from nearer.study import ErroneousAnswers, Provenance, RunSettings, StudyInterrupted, run_study
+        from nearer.study.folder import has_study, refuse_input
 
     given: dict[str, Any] = {
         "method": options.method,

@@ -103,7 +103,7 @@ class Interrupts:
         threading.excepthook, self._show_of_thread = self._of_thread, threading.excepthook
 
     def stop(self) -> int:
-        """Say that the program was stopped, and return its exit status."""
+        """Print that the program was stopped, and return its exit status."""
         if self.seen:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # or another one could cut the sentence off
         complain("nearer: stopped\n")

@@ -1,6 +1,6 @@
 """The report's charts: error against chance and ceiling, margins, learning curve, scree, choice of dimension.
 
-They are inline SVG whose colours are classes of the style sheet.
+They are inline SVG whose colors are classes of the style sheet.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nearer.report.escaping import text
 from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 WIDTH = 440.0
-_LETTER_WIDTH = 8.0  # the width of one, on average, where a narrow screen has large ones
+_LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -36,12 +36,12 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(place * step, 12) + 0.0 for place in range(first, last + 1)]
 
 
-def apart(low: float, high: float) -> tuple[float, float]:
+def nonempty(low: float, high: float) -> tuple[float, float]:
     """Return the ends of an axis, the upper one moved up if there is nothing between them.
 
     Examples
     --------
-    >>> apart(0.0, 0.0), apart(0.0, 0.5)
+    >>> nonempty(0.0, 0.0), nonempty(0.0, 0.5)
     ((0.0, 1.0), (0.0, 0.5))
     """
     nothing = high - low <= max(1e-9 * max(abs(low), abs(high)), 1e-100)
@@ -72,7 +72,7 @@ class Axes:
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
-            object.__setattr__(self, name, apart(*getattr(self, name)))
+            object.__setattr__(self, name, nonempty(*getattr(self, name)))
 
     def at_x(self, value: float) -> float:
         """Return the place of a value on the horizontal axis."""
@@ -99,13 +99,13 @@ class Axes:
         for value in ticks(*self.x) if x_ticks is None else x_ticks:
             parts += [
                 line(self.at_x(value), floor, self.at_x(value), floor + 5, "axis"),
-                words(self.at_x(value), floor + 19, x_name(value), "tick middle"),
+                label(self.at_x(value), floor + 19, x_name(value), "tick middle"),
             ]
-        parts.append(words((self.left + WIDTH - self.right) / 2, self.height - 6, x_title, "title middle"))
+        parts.append(label((self.left + WIDTH - self.right) / 2, self.height - 6, x_title, "title middle"))
         for value in ticks(*self.y, most=5) if y_ticks is None else y_ticks:
             parts += [
                 line(self.left, self.at_y(value), WIDTH - self.right, self.at_y(value), "grid"),
-                words(self.left - 8, self.at_y(value) + 4, format_number(value), "tick end"),
+                label(self.left - 8, self.at_y(value) + 4, format_number(value), "tick end"),
             ]
         if y_title:
             middle = (self.top + floor) / 2
@@ -126,7 +126,7 @@ def line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
     return f'<line class="{kind}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" y2="{y2:g}"/>'
 
 
-def words(x: float, y: float, content: str, kind: str) -> str:
+def label(x: float, y: float, content: str, kind: str) -> str:
     """Return a piece of text."""
     return f'<text class="{kind}" x="{x:g}" y="{y:g}">{text(content)}</text>'
 
@@ -167,14 +167,14 @@ def error_chart(error: ErrorRecord) -> Markup:
         parts.append(box(axes.at_x(0), axes.top - 6, axes.at_x(best.error), floor, "beyond"))
     parts += [
         line(axes.at_x(chance), 20, axes.at_x(chance), floor, "reference"),
-        words(axes.at_x(chance), 14, GUESSING, "tick end"),
+        label(axes.at_x(chance), 14, GUESSING, "tick end"),
     ]
     for place, (name, value, low, high, kind) in enumerate(rows):
         y = axes.top + 28 + 40 * place
         if low is not None and high is not None:
             parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
         parts.append(dot(axes.at_x(value), y, kind, 5.5))
-        parts.append(_above(axes.at_x(value), y - 12, f"{name}  {decimals(value)}"))
+        parts.append(_label_above(axes.at_x(value), y - 12, f"{name}  {decimals(value)}"))
     described = "; ".join(
         f"{name} {decimals(value)} ({format_interval(low, high) or 'no interval'})"
         for name, value, low, high, _ in rows
@@ -183,10 +183,10 @@ def error_chart(error: ErrorRecord) -> Markup:
     return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {decimals(chance)}{unknown}")
 
 
-def _above(x: float, y: float, content: str) -> str:
+def _label_above(x: float, y: float, content: str) -> str:
     """Write above a dot, moved aside where the drawing would cut the words off."""
     half = _LETTER_WIDTH * len(content) / 2
-    return words(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
+    return label(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
 
 
 def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:
@@ -194,13 +194,13 @@ def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:
     return [line(x1, y, x2, y, f"{kind} stroke"), *ends]
 
 
-def _upright_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
+def _vertical_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
     ends = [line(x - 4, y, x + 4, y, f"{kind} stroke") for y in (y1, y2)]
     return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
 
 
 def margins_chart(margins: MarginRecord) -> Markup:
-    """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent colour."""
+    """Draw the histogram of margins; those below zero, which the map gets wrong, in the accent color."""
     edges, counts = margins.edges, margins.counts
     most = max([*counts, 1])
     axes = Axes(x=(edges[0], edges[-1]), y=(0.0, 1.06 * most), left=66)
@@ -234,13 +234,16 @@ def learning_chart(curve: Sequence[CurveStep], error: ErrorRecord | None) -> Mar
     band += [(x, axes.at_y(low)) for x, low in reversed(list(zip(at_x, lows, strict=True)))]
     parts.append(path(band, "accent band", closed=True))
     best = None if error is None else error.informative_ceiling
-    references = {GUESSING: CHANCE if error is None else error.chance, BEST_POSSIBLE: best and best.error}
+    references = {
+        GUESSING: CHANCE if error is None else error.chance,
+        BEST_POSSIBLE: None if best is None else best.error,
+    }
     for name, height in references.items():
         if height is not None:
             y = axes.at_y(height)
             parts += [
                 line(axes.left, y, axes.at_x(axes.x[1]), y, "reference"),
-                words(axes.left + 6, y - 6, name, "tick"),
+                label(axes.left + 6, y - 6, name, "tick"),
             ]
     places = [(x, axes.at_y(value)) for x, value in zip(at_x, errors, strict=True)]
     parts += [path(places, "accent stroke"), *(dot(x, y, "accent", 3.5) for x, y in places)]
@@ -259,7 +262,7 @@ def scree_chart(scree: Sequence[float]) -> Markup:
     total = sum(scree) or 1.0
     shares = [value / total for value in scree]
     axes = Axes(x=(0.4, len(shares) + 0.6), y=(0.0, 105 * max(shares) or 100.0))
-    parts = axes.frame("axis of the map", "share of variance, %", x_ticks=_some(range(1, len(shares) + 1)))
+    parts = axes.frame("axis of the map", "share of variance, %", x_ticks=_every_nth(range(1, len(shares) + 1)))
     for place, share in enumerate(shares, start=1):
         top = axes.at_y(100 * share)
         parts.append(box(axes.at_x(place - 0.32), top, axes.at_x(place + 0.32), axes.at_y(0), "second bar"))
@@ -281,11 +284,11 @@ def dimension_chart(choice: DimensionRecord) -> Markup:
     highs = [value + deviation for value, deviation in zip(errors, deviations, strict=True)]
     room = 0.12 * (max(highs) - min(lows)) + 1e-6
     axes = Axes(x=(min(candidates) - 0.5, max(candidates) + 0.5), y=(max(min(lows) - room, 0.0), max(highs) + room))
-    parts = axes.frame("dimensions", "held-out error of the map", x_ticks=_some(candidates))
+    parts = axes.frame("dimensions", "held-out error of the map", x_ticks=_every_nth(candidates))
     places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
     parts.append(path(places, "second thin"))
     for (x, y), low, high in zip(places, lows, highs, strict=True):
-        parts += _upright_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
+        parts += _vertical_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
         parts.append(dot(x, y, "second"))
     if choice.chosen in candidates:
         x, y = places[list(candidates).index(choice.chosen)]
@@ -300,6 +303,6 @@ def dimension_chart(choice: DimensionRecord) -> Markup:
     )
 
 
-def _some(values: Sequence[int]) -> list[int]:
+def _every_nth(values: Sequence[int]) -> list[int]:
     """Return at most a dozen of whole numbers, evenly spaced, so that their labels do not touch."""
     return list(values)[:: -(-len(values) // 12)]

@@ -33,7 +33,7 @@ from nearer.study.results import StudyResults
 SCRIPTS = (
     "data",
     "tables",
-    "colours",
+    "colors",
     "scene",
     "labels",
     "vector",
@@ -107,15 +107,15 @@ def all_sections(results: StudyResults) -> list[Section]:
     found = (
         ("notes", "Notes on this run", "notes.html", _sections.notes),
         ("map", "The map", "map.html", _map),
-        ("trust", "How far to trust it", "beside.html", _sections.trust),
-        ("findings", "What the doctor found", "findings.html", _sections.findings),
-        ("neighbours", "Nearest neighbours", "table.html", _sections.neighbours),
-        ("margins", "Margins", "beside.html", _sections.margins),
-        ("learning", "Would more answers help?", "beside.html", _sections.learning),
-        ("dimensions", "Dimensions", "pair.html", _sections.dimensions),
+        ("trust", "How far to trust it", "figure_and_text.html", _sections.trust),
+        ("findings", "Findings about the answers", "findings.html", _sections.findings),
+        ("neighbors", "Nearest neighbors", "table.html", _sections.neighbors),
+        ("margins", "Margins", "figure_and_text.html", _sections.margins),
+        ("learning", "Would more answers help?", "figure_and_text.html", _sections.learning),
+        ("dimensions", "Dimensions", "figures_and_text.html", _sections.dimensions),
         ("annotators", "Annotators", "table.html", _sections.annotators),
         ("settings", "How it was made", "settings.html", settings),
-        ("methods", "For a methods section", "copied.html", methods),
+        ("methods", "For a methods section", "copyable.html", methods),
         ("cite", "How to cite", "cite.html", citing),
     )
     return [
@@ -145,11 +145,13 @@ def _map(results: StudyResults) -> Content:
 
 
 def _why_no_ellipses(results: StudyResults) -> str:
-    return _sections.left_out(results, "places", "To have it measured, leave out --quick (or --resamples 0).")
+    return _sections.missing_explanation(
+        results, "places", "To have it measured, leave out --quick (or --resamples 0)."
+    )
 
 
 def _about_placed(results: StudyResults) -> str:
-    """Say which objects were placed on the map, and what their ellipses leave out."""
+    """Return sentences on the objects that were placed on the map, and on their ellipses."""
     found = results.placed
     if found is None:
         return ""
@@ -203,12 +205,12 @@ def asset(name: str) -> str:
     return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
-def nearest_neighbours(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
+def nearest_neighbors(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
     """Return the k nearest objects of each object, nearest first, and their distances.
 
     Examples
     --------
-    >>> index, distance = nearest_neighbours(np.array([[0.0], [1.0], [3.0]]), k=1)
+    >>> index, distance = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), k=1)
     >>> index.ravel().tolist(), distance.ravel().tolist()
     ([1, 0, 1], [1.0, 1.0, 2.0])
     """
@@ -227,8 +229,8 @@ def nearest_neighbours(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDA
 
 
 def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, Any]:
-    """Return what the page's script reads: the map, its neighbours and the annotators, in few digits."""
-    index, distance = nearest_neighbours(results.embedding)
+    """Return what the page's script reads: the map, its neighbors and the annotators, in few digits."""
+    index, distance = nearest_neighbors(results.embedding)
     covariances: list[Any] | None = None
     if results.covariances is not None:
         # A covariance is symmetric: its upper triangle, row by row, is all of it.
@@ -241,7 +243,7 @@ def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, A
         "covariances": covariances,
         "level": results.level,
         "scales": results.scales,
-        "neighbours": index.tolist(),
+        "neighbors": index.tolist(),
         "distances": _rounded(distance, 4),
         "annotators": results.annotators and [person.to_dict() for person in results.annotators],
         "chance": None if results.error is None else results.error.chance,

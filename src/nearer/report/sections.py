@@ -53,20 +53,20 @@ class Figure:
     caption: str
 
 
-def sentences(*said: str) -> str:
-    """Return sentences as a paragraph; empty ones are left out."""
-    return " ".join(filter(None, said))
+def paragraph(*sentences: str) -> str:
+    """Return sentences as a paragraph, without empty ones."""
+    return " ".join(filter(None, sentences))
 
 
 def notes(results: StudyResults) -> Content | None:
-    """List what the run says of itself: what it left out, and what it did to the answers."""
+    """List the notes of the run: exclusions, and what it did to the answers."""
     return {"notes": results.notes} if results.notes else None
 
 
-def left_out(results: StudyResults, part: str, advice: str = "") -> str:
-    """Return where to read why a part of the study is missing: in the notes if they tell, and else in the advice."""
-    told = results.interrupted or part in results.missing
-    return "The notes on this run say why." if told else advice
+def missing_explanation(results: StudyResults, part: str, advice: str = "") -> str:
+    """Return why a part of the study is missing: a pointer to the notes if they explain it, else the advice."""
+    is_explained = results.interrupted or part in results.missing
+    return "The notes on this run say why." if is_explained else advice
 
 
 def trust(results: StudyResults) -> Content:
@@ -74,14 +74,14 @@ def trust(results: StudyResults) -> Content:
     error, measured = results.error, results.map_error
     if error is None or measured is None:
         unknown = "The error on held-out answers was not measured in this run."
-        paragraphs = [sentences(unknown, left_out(results, "error")), sentences(*_about_distances(results))]
+        paragraphs = [paragraph(unknown, missing_explanation(results, "error")), paragraph(*_about_distances(results))]
         return {"figure": None, "paragraphs": paragraphs}
     value, low, high = measured
     level = format_level(results.level)
     unit = f", {error.unit} kept whole" if error.unit else ""
     folds = f" Measured by {error.n_folds}-fold cross-validation{unit}." if error.n_folds else ""
     within = f" ({level} interval {format_interval(low, high)})" if format_interval(low, high) else ""
-    said = sentences(
+    about_error = paragraph(
         f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
         f"Guessing has an error of {decimals(error.chance)}.",
@@ -89,12 +89,12 @@ def trust(results: StudyResults) -> Content:
     )
     return {
         "figure": Figure(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
-        "paragraphs": [said, _about_whole(error), sentences(*_about_distances(results))],
+        "paragraphs": [about_error, _about_whole(error), paragraph(*_about_distances(results))],
     }
 
 
 def _about_distances(results: StudyResults) -> list[str]:
-    """Say how far distances on the map can be trusted: their reliability, and the size of the ellipses."""
+    """Return sentences on the reliability of the distances, and on the size of the ellipses."""
     found, size = results.reproducibility, results.ellipse_size
     if found:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
@@ -112,7 +112,7 @@ def _about_distances(results: StudyResults) -> list[str]:
                 f"{percent(found.validity)} of the variance of distances in all, which the reliability accounts for."
             )
     else:
-        why = left_out(results, "distances", "To have it measured, run nearer fit again.")
+        why = missing_explanation(results, "distances", "To have it measured, run nearer fit again.")
         words = ["How far its distances are reproducible was not measured.", why]
     # Of a map whose distances are not reproducible, small ellipses would promise too much.
     if size is not None and not (found and found.reliability < DISTANCES_FAIR):
@@ -135,28 +135,28 @@ def _about_whole(error: ErrorRecord) -> str:
 def _about_ceiling(value: float, results: StudyResults) -> str:
     best = None if results.error is None else results.error.best
     if best is None:
-        return f"The {BEST_POSSIBLE} is not known. " + left_out(
+        return f"The {BEST_POSSIBLE} is not known. " + missing_explanation(
             results,
             "ceiling",
             "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
         )
     ceiling = replace(best, level=results.level)
-    said = f"The {BEST_POSSIBLE}: {ceiling.statement()}, as answers to the same question disagree. {OTHER_PREDICTORS}"
+    words = f"The {BEST_POSSIBLE}: {ceiling.statement()}, as answers to the same question disagree. {OTHER_PREDICTORS}"
     if best.is_vague:
-        return f"{said} That is too wide to measure this map by."
+        return f"{words} That is too wide to measure this map by."
     if grade_predictions(results) == "unknown":
-        return said
+        return words
     share = share_of_way(value, best.error, results.chance)
-    return f"{said} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
+    return f"{words} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
 
 
 def findings(results: StudyResults) -> Content:
-    """List what the doctor found, the worst first."""
+    """List the findings about the answers, the worst first."""
     found = results.findings
     if found is None:
-        unknown = "The answers were not looked at in this run; ask for it with: nearer check FILE."
-        return {"paragraphs": [sentences(unknown, left_out(results, "findings"))], "findings": []}
-    nothing = [] if found else ["The doctor found nothing to say about the answers."]
+        unknown = "The answers were not checked in this run; to check them: nearer check FILE."
+        return {"paragraphs": [paragraph(unknown, missing_explanation(results, "findings"))], "findings": []}
+    nothing = [] if found else ["Nothing was found about the answers."]
     ranked = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
     return {"paragraphs": nothing, "findings": ranked}
 
@@ -171,12 +171,12 @@ def margins(results: StudyResults) -> Content | None:
         "Margins of the comparisons the map was fitted to; below zero the map is wrong. "
         "The outermost bars also hold what lies beyond them."
     )
-    said = sentences(
+    explanation = paragraph(
         "The margin of a comparison is by how much its far pair is farther apart than its near pair, squared.",
         "Margins far from zero are clear cases; those around it are close calls.",
         f"Here {percent(negative)} of the comparisons go against the map." if negative is not None else "",
     )
-    return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [said]}
+    return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [explanation]}
 
 
 def learning(results: StudyResults) -> Content:
@@ -184,13 +184,13 @@ def learning(results: StudyResults) -> Content:
     curve = results.learning_curve
     if not curve:
         unknown = "Whether more answers would help was not measured in this run."
-        why = left_out(results, "curve", "To have it measured, leave out --quick.")
-        return {"figure": None, "paragraphs": [sentences(unknown, why)]}
+        why = missing_explanation(results, "curve", "To have it measured, leave out --quick.")
+        return {"figure": None, "paragraphs": [paragraph(unknown, why)]}
     caption = "Held-out error against the number of comparisons learned from, on a logarithmic axis."
     if _has_band(curve):
         caption += f" The band is the {format_level(results.level)} interval."
     drawing = _charts.learning_chart(curve, results.error)
-    return {"figure": Figure(drawing, caption), "paragraphs": [sentences(*_about_curve(results))]}
+    return {"figure": Figure(drawing, caption), "paragraphs": [paragraph(*_about_curve(results))]}
 
 
 def _has_band(curve: Sequence[CurveStep]) -> bool:
@@ -198,7 +198,7 @@ def _has_band(curve: Sequence[CurveStep]) -> bool:
 
 
 def _about_curve(results: StudyResults) -> list[str]:
-    """Say whether more answers would help predictions, as the doctor says it, and whether distances need them."""
+    """Return sentences on whether more answers would help predictions, as in the findings, and distances."""
     words = [results.trend.sentence] if results.trend else []
     reliability = results.reliability
     if reliability is not None and reliability < DISTANCES_GOOD:
@@ -211,24 +211,24 @@ def dimensions(results: StudyResults) -> Content | None:
     scree, choice = results.scree, results.dimension
     if not scree and not choice:
         return None
-    figures, said = [], []
+    figures, words = [], []
     if scree:
         total = sum(scree)
         figures.append(Figure(_charts.scree_chart(scree), "Share of the map's variance along each of its axes."))
         if total == 0:
-            said.append("All objects lie in one place.")
+            words.append("All objects lie in one place.")
         elif len(scree) > 2:
-            said.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
+            words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
-        said += _about_choice(choice)
+        words += _about_choice(choice)
     elif no_dimension(results):
-        said.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
+        words.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
     elif evidence := evidence_of(results):
-        said += _about_evidence(evidence, determined(results), results.n_components)
+        words += _about_evidence(evidence, determined(results), results.n_components)
     else:
-        said.append("The number of dimensions was not chosen by cross-validation in this run.")
-    return {"figures": figures, "paragraphs": [sentences(*said)]}
+        words.append("The number of dimensions was not chosen by cross-validation in this run.")
+    return {"figures": figures, "paragraphs": [paragraph(*words)]}
 
 
 def evidence_of(results: StudyResults) -> Sequence[float]:
@@ -258,13 +258,13 @@ def _most_probable(evidence: Sequence[float]) -> int:
 
 def called_for(evidence: Sequence[float], dimension: int) -> str:
     """Return the determined dimension in words: with its probability, if it is the most probable one."""
-    told = pluralize(dimension, "dimension")
-    likely = _most_probable(evidence) == dimension
-    return f"{told} (probability {percent(evidence[dimension - 1])})" if likely else told
+    words = pluralize(dimension, "dimension")
+    is_likely = _most_probable(evidence) == dimension
+    return f"{words} (probability {percent(evidence[dimension - 1])})" if is_likely else words
 
 
 def _about_evidence(evidence: Sequence[float], dimension: int, shown: int) -> list[str]:
-    """Say which dimension was determined, and why it may be less than the most probable one, or more than is shown."""
+    """Return sentences on the dimension that was determined, and on why it may differ from others."""
     words = [f"The answers call for {called_for(evidence, dimension)}."]
     if dimension < _most_probable(evidence):
         words.append(f"Along more than {dimension} the places of objects cannot be told apart.")
@@ -304,8 +304,8 @@ def _no_people(results: StudyResults) -> str:
     if people == 1:
         return "All answers are of one person, and there are no others to judge them by."
     if people:
-        why = left_out(results, "annotators", "To have it measured, leave out --quick.")
-        return sentences("How reliable each person is was not measured in this run.", why)
+        why = missing_explanation(results, "annotators", "To have it measured, leave out --quick.")
+        return paragraph("How reliable each person is was not measured in this run.", why)
     return (
         "The answers do not say who gave them; with a column of annotators each person would be judged here against "
         "the map of the others."
@@ -317,10 +317,10 @@ def _about_people(results: StudyResults) -> str:
     if flagged:
         flags = f"{pluralize(flagged, 'person', 'people')} {'is' if flagged == 1 else 'are'} flagged."
     else:
-        unknown = "Whether somebody answers at chance was not looked at in this run."
+        unknown = "Random responders were not looked for in this run."
         flags = "Nobody is flagged." if looked_at else unknown
     uncertain = [each.title + "." for each in results.findings_of("maybe-at-chance")]
-    return sentences(
+    return paragraph(
         f"The error of {'one person' if len(found) == 1 else f'each of {intcomma(len(found))} people'} against a map "
         f"fitted without them, with {format_level(results.level)} intervals; the dashed line is guessing, "
         f"an error of {decimals(results.chance)}.",
@@ -329,12 +329,12 @@ def _about_people(results: StudyResults) -> str:
     )
 
 
-def neighbours(results: StudyResults) -> Content:
-    """Leave room for the table of neighbours, which the page's script fills."""
+def neighbors(results: StudyResults) -> Content:
+    """Leave room for the table of neighbors, which the page's script fills."""
     many = min(N_NEIGHBORS, len(results.objects) - 1)
     space = pluralize(results.n_components, "dimension")
     if many == 0:
-        words = "There is only one object, which has no neighbours."
+        words = "There is only one object, which has no neighbors."
     elif many == 1:
         words = f"The object nearest to each object in the map of {space}, and its distance."
     else:
@@ -359,8 +359,8 @@ def methods(results: StudyResults) -> Content | None:
         _dimension(results),
     )
     judged = (_error(results), _distances(results), _regions(results), _placed(results))
-    advice = "To start from; look through it before it goes into a paper."
-    return {"paragraphs": [advice], "id": "methods", "lines": sentences(*made, *judged).split("\n")}
+    advice = "A draft; check it before it goes into a paper."
+    return {"paragraphs": [advice], "id": "methods", "lines": paragraph(*made, *judged).split("\n")}
 
 
 def _data(results: StudyResults) -> str:
@@ -380,7 +380,7 @@ def _data(results: StudyResults) -> str:
 
 
 def _lots(results: StudyResults) -> str:
-    """Say that answers came one lot after the other."""
+    """Return a sentence on answers that came in several lots."""
     lots = results.source.lots or ()
     if len(lots) < 2:
         return ""
@@ -390,7 +390,7 @@ def _lots(results: StudyResults) -> str:
 
 
 def _catches(results: StudyResults) -> str:
-    """Say how people did on catch questions."""
+    """Return a sentence on how people did on catch questions."""
     found = results.source.catches
     if not found or not sum(found.n_asked):
         return ""
@@ -404,7 +404,7 @@ def _catches(results: StudyResults) -> str:
 
 
 def _at_chance(results: StudyResults) -> str:
-    """Say how many people are flagged, in the words of the finding, and that the map was fitted to all answers."""
+    """Return how many people are flagged, in the words of the finding; the map was fitted to all answers."""
     titles = [each.title for each in results.findings_of("at-chance")]
     return "".join(f"{title}, judged by maps of the others; no answers were left out for it." for title in titles)
 
@@ -422,7 +422,7 @@ def _map(results: StudyResults) -> str:
 def _weighed(results: StudyResults) -> str:
     settings = results.settings
     asked = settings.run.get("weigh_annotators") and settings.weighed
-    return "People whose answers disagreed with everybody else's counted less." if asked else ""
+    return "Answers were weighted by the reliability of the person." if asked else ""
 
 
 def _dimension(results: StudyResults) -> str:
@@ -449,14 +449,14 @@ def _error(results: StudyResults) -> str:
     value, low, high = measured
     whole = f" that kept {error.unit} whole" if error.unit else ""
     folds = f"In {error.n_folds}-fold cross-validation{whole} such maps" if error.n_folds else "The map"
-    beside = [f"guessing: {decimals(error.chance)}"]
+    context = [f"guessing: {decimals(error.chance)}"]
     if format_interval(low, high):
-        beside.insert(0, f"{_level(results)} interval {format_interval(low, high)}")
+        context.insert(0, f"{_level(results)} interval {format_interval(low, high)}")
     if error.ceiling is not None:
         around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
         within = f", {_level(results)} interval {around}" if around else ""
-        beside.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
-    return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(beside)})."
+        context.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
+    return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(context)})."
 
 
 def _distances(results: StudyResults) -> str:
@@ -498,7 +498,7 @@ def _level(results: StudyResults) -> str:
 
 
 def settings(results: StudyResults) -> Content:
-    """Show the settings, the versions and the command that repeats the map exactly."""
+    """Show the settings, the versions and the command that reproduces the map exactly."""
     later = () if results.placed is None else results.placed.commands
     source = results.source
     earlier = [lot.command for lot in (source.lots or ())[:-1] if lot.command]

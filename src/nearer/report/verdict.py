@@ -6,7 +6,7 @@ that of the answers themselves, which contradict each other where a question was
     share of the way = (chance - error) / (chance - ceiling),
 
 with zero for a ceiling that is not known, or whose interval is vague (`nearer.evaluation.ceiling`), which makes the
-share a lower bound. Errors have intervals, and what is said must hold at their far ends: the share is *sure* when it is
+share a lower bound. Errors have intervals, and the verdict must hold at their far ends: the share is *sure* when it is
 that of the upper end of the error, on the way to the lower end of the ceiling. Predictions are
 
     good        from a share of 0.85 on that is surely 0.7;     fair        from 0.6 on that is surely 0.4;
@@ -297,7 +297,7 @@ def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_erro
 
 
 def more_to_ask(results: StudyResults) -> str:
-    """Say how many more answers are wanted, and to which questions.
+    """Return how many more answers are needed, and to which questions.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def more_to_ask(results: StudyResults) -> str:
 
 
 def _judge_people(results: StudyResults) -> str:
-    """Say how to learn whether everybody answered with care, where nobody was judged by a map of the others."""
+    """Return how to check everybody's reliability, where nobody was judged by a map of the others."""
     if results.annotators:
         return ""
     known = (results.counts.n_annotators or 0) > 1
@@ -375,7 +375,7 @@ def _about_distances(results: StudyResults, grade: Grade) -> str:
 
 
 def _size_of_ellipses(results: StudyResults) -> str:
-    """Say that the ellipses are too large, where the reliability of the distances does not tell."""
+    """Return a clause on ellipses that are too large, where the reliability of the distances does not show it."""
     reliability = results.reliability or 0.0
     size = results.ellipse_size or 0.0
     if size > ELLIPSES_FAIR or (size > ELLIPSES_GOOD and reliability >= DISTANCES_GOOD):
@@ -384,7 +384,7 @@ def _size_of_ellipses(results: StudyResults) -> str:
 
 
 def _about_placing(results: StudyResults) -> str:
-    """Say, where objects were placed on the map, that all figures are those of the map before."""
+    """Return a sentence on objects that were placed on the map: all figures are those of the map before."""
     found = results.placed
     if found is None:
         return ""

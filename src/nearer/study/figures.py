@@ -81,7 +81,7 @@ def draw_map(study: Study) -> Axes:
 
 
 def _map(points: FloatArray, labels: Sequence[str], ellipses: FloatArray | None, n_new: int = 0) -> Axes:
-    """Draw a map; the last so many objects, which were placed on it later, in another colour."""
+    """Draw a map; the last so many objects, which were placed on it later, in another color."""
     from nearer.plotting import FAINT, PALETTE, plot_map
     from nearer.plotting.maps import dot_area
 
@@ -99,7 +99,7 @@ def _map(points: FloatArray, labels: Sequence[str], ellipses: FloatArray | None,
 
 
 def draw_margins(study: Study) -> Axes:
-    """Draw the margins on the map as the page does: how many lie where, those below zero in another colour."""
+    """Draw the margins on the map as the page does: how many lie where, those below zero in another color."""
     from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
 
     found, ax = margins_histogram(study), new_figure(6, 4).add_subplot()
@@ -205,16 +205,23 @@ def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dic
 
 def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
     """Warn of pictures that belong to no object, and of objects without a picture."""
-    taken = {_key(file.stem) for file in found.values()}  # cat.png is passed over beside cat.jpg
-    strange = [file.name for file in files if _key(file.stem) not in taken]
-    bare = [label for number, label in enumerate(objects) if number not in found]
-    said = []
-    if strange:
-        said.append(f"{pluralize(len(strange), 'picture is', 'pictures are')} of no object: {quote_all(strange, 10)}")
-    if bare:
-        said.append(f"{pluralize(len(bare), 'object has', 'objects have')} no picture: {quote_all(bare, 10)}")
-    if said:
-        warnings.warn(f"{folder}: {'; '.join(said)}", UserWarning, stacklevel=3)
+    taken = {_key(file.stem) for file in found.values()}  # of cat.jpg and cat.png, one is used
+    unmatched = [file.name for file in files if _key(file.stem) not in taken]
+    missing = [label for number, label in enumerate(objects) if number not in found]
+    _warn_unmatched(folder, unmatched, ("picture is", "pictures are", "of no object"), missing, "picture")
+
+
+def _warn_unmatched(
+    source: str, unmatched: Sequence[Any], words: tuple[str, str, str], missing: Sequence[Any], what: str
+) -> None:
+    """Warn of what belongs to no object, and of objects that lack something."""
+    problems = []
+    if unmatched:
+        problems.append(f"{pluralize(len(unmatched), *words[:2])} {words[2]}: {quote_all(unmatched, 10)}")
+    if missing:
+        problems.append(f"{pluralize(len(missing), 'object has', 'objects have')} no {what}: {quote_all(missing, 10)}")
+    if problems:
+        warnings.warn(f"{source}: {'; '.join(problems)}", UserWarning, stacklevel=4)
 
 
 def _name_of(label: object, by_name: dict[str, Path]) -> str | None:
@@ -238,7 +245,7 @@ class MapLook:
         Counted from 0.
     color_by, shape_by : str, optional
         Attributes.
-    palette : mapping from word to colour
+    palette : mapping from word to color
     labels : sequence of str, optional
         The objects whose names are written; all if left out.
     images : path, optional
@@ -377,14 +384,9 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, Column]:
             f"{path}: no label of its column {table.names[key]!r} is an object of the map, such as {objects[0]!r}; "
             "call the column of labels 'object'"
         )
-    strange, bare = [label for label in labels if label not in on_map], [each for each in objects if each not in row_of]
-    said = []
-    if strange:
-        said.append(f"{pluralize(len(strange), 'label is', 'labels are')} not on the map: {quote_all(strange, 10)}")
-    if bare:
-        said.append(f"{pluralize(len(bare), 'object has', 'objects have')} no attributes: {quote_all(bare, 10)}")
-    if said:
-        warnings.warn(f"{path.name}: {'; '.join(said)}", UserWarning, stacklevel=2)
+    unmatched = [label for label in labels if label not in on_map]
+    missing = [label for label in objects if label not in row_of]
+    _warn_unmatched(path.name, unmatched, ("label is", "labels are", "not on the map"), missing, "attributes")
     rows = [row_of.get(label) for label in objects]
     return {
         name: numbers_or_words([None if row is None else column[row] or None for row in rows])

@@ -19,6 +19,7 @@ import numpy as np
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import pluralize
+from nearer._common.progress import elapsed_time
 from nearer._common.tables import escape_formula
 from nearer.checking import Findings, check_errors, message_of
 from nearer.embedding.base import OrdinalEmbedding
@@ -44,7 +45,7 @@ def has_study(folder: Path) -> bool:
 
 
 def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
-    """Refuse to write over the answers that a run is to read, or beside many files that it would be read among."""
+    """Reject a folder in which results would overwrite the answers, or be read among them by the next run."""
     results = {(folder / name).resolve() for name in FILES}
     for file in [files] if isinstance(files, Path) else files:
         if file.resolve() in results:
@@ -54,7 +55,7 @@ def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
 
 
 def refuse_output(file: Path, folder: Path, inputs: Sequence[Path | None] = ()) -> None:
-    """Refuse to write one file over another: a result in the folder of a map, or an input of the command."""
+    """Reject a file that is part of a study, or an input of the command."""
     kept = {(folder / name).resolve() for name in DATA_FILES} | {path.resolve() for path in inputs if path is not None}
     if file.resolve() in kept:
         raise ValueError(f"{file} is a file that this command reads, and would be lost; choose another name with --out")
@@ -62,9 +63,9 @@ def refuse_output(file: Path, folder: Path, inputs: Sequence[Path | None] = ()) 
 
 @contextmanager
 def new_run(folder: Path) -> Iterator[Path]:
-    """Give a folder to write a run to; once it is written, its files take the place of those of an earlier run.
+    """Yield an empty folder; at the end, its files replace those of the study in ``folder``.
 
-    On an error, on a full disk or on Ctrl-C, the earlier run is left as it was.
+    On an error, a full disk or Ctrl-C, the earlier study is left as it was.
     """
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,7 +159,8 @@ def run_study(
     StudyInterrupted
         On Ctrl-C before there is a map, or while the end result is written.
     """
-    errors = check_errors(answers, n_components=settings.n_components or 2)
+    with elapsed_time("looking for errors"):
+        errors = check_errors(answers, n_components=settings.n_components or 2)
     if errors and not despite_errors:
         raise ErroneousAnswers(errors)
     notes += tuple(

@@ -52,7 +52,7 @@ class RunSettings:
     quick : bool
         Whether to leave out all that takes more than a few fits: ellipses, learning curve, annotators.
     weigh_annotators : bool
-        Whether people whose answers disagree with everybody else's count less.
+        Whether answers are weighted by the reliability of the person.
 
     Examples
     --------
@@ -130,11 +130,11 @@ class RunSettings:
 
 
 class AnnotatorWeighted(BaseEstimator):
-    """A method for which people whose answers disagree with everybody else's count less.
+    """A method fitted to answers that are weighted by the reliability of the person.
 
     Reliability is estimated from the answers that the method is fitted to, and from no others: with weights from all
-    answers, those held out would have told how much they count. Where the answers are so few that nobody is better than
-    chance against a map of the others, all count alike.
+    answers, those held out would have influenced their own weights. Where the answers are so few that nobody is better
+    than chance against a map of the others, all weights are equal.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class AnnotatorWeighted(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any) -> Self:
-        """Weigh people by their answers, and fit the method."""
+        """Weight answers by the reliability of the person, and fit the method."""
         comparisons = as_comparisons(X)
         rng = stream(self.random_state, "folds")
         quick = CKL(self.method.n_components or 2, random_state=int(rng.integers(2**31)))

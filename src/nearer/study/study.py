@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.formatting import percent, pluralize
-from nearer._common.progress import progress_bar
+from nearer._common.progress import elapsed_time
 from nearer.checking import Finding, Findings, check, message_of
 from nearer.checking.context import derive_seed
 from nearer.checking.doctor import MAP_CHECKS
@@ -131,7 +131,7 @@ class Study:
     interrupted : bool
         Whether Ctrl-C ended the run before its time.
     weighed : bool
-        Whether some people count less than others.
+        Whether people have different weights.
     results : StudyResults or None
         What `run_study` has written as results.json.
     files : tuple of str
@@ -306,9 +306,9 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
     if settings.weigh_annotators:
         wrapper = AnnotatorWeighted(model, random_state=settings.seed).fit(answers.comparisons)
         model, weighed = wrapper.method_, wrapper.is_weighted_
-        less = "people whose answers disagree with everybody else's count less"
-        alike = "nobody answers better than chance against a map of the others, so that all people count alike"
-        notes = (*notes, less if weighed else alike)
+        weighted = "answers are weighted by the reliability of the person"
+        equal = "nobody answers better than chance against a map of the others, so that all people have equal weight"
+        notes = (*notes, weighted if weighed else equal)
     else:
         model.fit(answers.comparisons)
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
@@ -414,7 +414,7 @@ def _error(study: Study, seed: int) -> HeldOutError:
 
 
 def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
-    with progress_bar("noise ceiling", bar_format="{desc}: {elapsed}"):
+    with elapsed_time("noise ceiling"):
         return noise_ceiling(study.answers.comparisons, level=study.settings.level)
 
 

@@ -70,20 +70,20 @@ function drawMap() {
   project();
   const style = window.getComputedStyle(document.documentElement);
   const ink = (name) => style.getPropertyValue(`--${name}`).trim();
-  const colours = { ink: ink("ink"), paper: ink("paper"), faint: ink("faint"), accent: ink("accent"), dot: ink("second"), edge: ink("edge") };
+  const colors = { ink: ink("ink"), paper: ink("paper"), faint: ink("faint"), accent: ink("accent"), dot: ink("second"), edge: ink("edge") };
   const radius = dotRadius();
   context.clearRect(0, 0, scene.width, scene.height);
-  if (scene.shown === 3) drawAxes(colours);
+  if (scene.shown === 3) drawAxes(colors);
   const active = activeObject();
   const all = look.ellipses && !(resting && count > HEAVY);
   const regions = all ? everyObject.filter((object) => !scene.allLarge && !scene.large[object]) : [];
   if (active >= 0 && !regions.includes(active)) regions.push(active);
-  if (data.covariances) drawRegions(regions, active, colours);
-  if (active >= 0) drawTies(active, colours);
-  drawObjects(radius, colours);
-  if (active >= 0) drawRing(active, radius, colours);
+  if (data.covariances) drawRegions(regions, active, colors);
+  if (active >= 0) drawTies(active, colors);
+  drawObjects(radius, colors);
+  if (active >= 0) drawRing(active, radius, colors);
   if (placed === null) placed = look.labels || active >= 0 || look.found ? layOut(active, radius) : new Map();
-  drawLabels(colours);
+  drawLabels(colors);
 }
 
 function dotRadius() {
@@ -101,12 +101,12 @@ function activeObject() {
 
 function isDimmed(object) {
   const active = activeObject();
-  const near = active >= 0 && (active === object || data.neighbours[active].includes(object));
+  const near = active >= 0 && (active === object || data.neighbors[active].includes(object));
   return look.found !== null && !near && !look.found.has(object);
 }
 
-function colourOf(object, colours) {
-  return look.paint.colours ? look.paint.colours[object] : colours.dot;
+function colorOf(object, colors) {
+  return look.paint.colors ? look.paint.colors[object] : colors.dot;
 }
 
 // In three dimensions the far ones are smaller and paler, and are drawn first.
@@ -114,11 +114,11 @@ function nearness(object) {
   return scene.shown === 3 ? clamp(0.5 + scene.depths[object] / (2 * scene.radius), 0, 1) : 1;
 }
 
-function drawAxes(colours) {
-  context.strokeStyle = context.fillStyle = colours.faint;
+function drawAxes(colors) {
+  context.strokeStyle = context.fillStyle = colors.faint;
   context.lineWidth = 1;
   context.font = FONT;
-  const [x, y, z] = scene.centre;
+  const [x, y, z] = scene.center;
   const length = 0.9 * scene.radius;
   [[1, 0, 0], [0, 1, 0], [0, 0, 1]].forEach((way, place) => {
     const end = placeOf(...way.map((step, axis) => [x, y, z][axis] + step * length));
@@ -131,19 +131,19 @@ function drawAxes(colours) {
   });
 }
 
-function drawRegions(objects, active, colours) {
+function drawRegions(objects, active, colors) {
   const size = unit();
   const shade = clamp(1.3 / Math.sqrt(count), 0.03, 0.18);
   for (const object of objects) {
     const region = regionOf(object);
     if (!inView(object, region.long * size)) continue;
     context.globalAlpha = object === active ? 0.4 : isDimmed(object) ? 0.03 : shade * (0.4 + 0.6 * nearness(object));
-    context.fillStyle = colourOf(object, colours);
+    context.fillStyle = colorOf(object, colors);
     context.beginPath();
     // A map of one dimension has intervals: ellipses of no height, which are given that of a thin bar.
     context.ellipse(scene.xs[object], scene.ys[object], region.long * size, Math.max(region.short * size, 2), region.angle, 0, 2 * Math.PI);
     if (isPlaced(object)) {
-      context.strokeStyle = colourOf(object, colours);
+      context.strokeStyle = colorOf(object, colors);
       context.lineWidth = 1.2;
       context.globalAlpha = isDimmed(object) ? 0.15 : 0.8;
       context.setLineDash([4, 3]);
@@ -154,10 +154,10 @@ function drawRegions(objects, active, colours) {
   context.globalAlpha = 1;
 }
 
-function drawTies(active, colours) {
-  context.strokeStyle = colours.accent;
+function drawTies(active, colors) {
+  context.strokeStyle = colors.accent;
   context.lineWidth = 1.2;
-  data.neighbours[active].forEach((other, rank) => {
+  data.neighbors[active].forEach((other, rank) => {
     context.globalAlpha = 0.9 - 0.13 * rank;
     context.beginPath();
     context.moveTo(scene.xs[active], scene.ys[active]);
@@ -167,22 +167,22 @@ function drawTies(active, colours) {
   context.globalAlpha = 1;
 }
 
-function drawObjects(radius, colours) {
+function drawObjects(radius, colors) {
   const order = scene.shown === 3 ? everyObject.slice().sort((a, b) => scene.depths[a] - scene.depths[b]) : everyObject;
   context.lineWidth = 0.8;
-  context.strokeStyle = colours.edge;
+  context.strokeStyle = colors.edge;
   for (const object of order) {
     if (!inView(object, 80)) continue;
     const near = nearness(object);
     context.globalAlpha = isDimmed(object) ? 0.15 : 0.45 + 0.55 * near;
     if (look.images && images.has(object)) {
-      drawImage(object, colours);
+      drawImage(object, colors);
       continue;
     }
     if (scene.large[object] && !scene.allLarge) context.globalAlpha /= 2; // known less than the others
-    context.fillStyle = colourOf(object, colours);
+    context.fillStyle = colorOf(object, colors);
     traceShape(look.paint.shapes ? look.paint.shapes[object] : "circle", scene.xs[object], scene.ys[object], radius * (0.7 + 0.3 * near));
-    if (isPlaced(object)) drawHollow(radius, colours, object);
+    if (isPlaced(object)) drawHollow(radius, colors, object);
     else {
       context.fill();
       if (!(resting && count > HEAVY)) context.stroke();
@@ -192,11 +192,11 @@ function drawObjects(radius, colours) {
 }
 
 // The shape that was traced last, as a ring: an object that was placed on the map after it was fitted.
-function drawHollow(radius, colours, object) {
+function drawHollow(radius, colors, object) {
   context.save();
-  context.fillStyle = colours.paper;
+  context.fillStyle = colors.paper;
   context.fill();
-  context.strokeStyle = colourOf(object, colours);
+  context.strokeStyle = colorOf(object, colors);
   context.lineWidth = clamp(radius / 2.5, 1.2, 3);
   context.stroke();
   context.restore();
@@ -213,24 +213,24 @@ function traceShape(shape, x, y, r) {
   }
 }
 
-function drawImage(object, colours) {
+function drawImage(object, colors) {
   const image = images.get(object);
   const [wide, tall] = [image.naturalWidth || 1, image.naturalHeight || 1]; // an SVG may have no size of its own
   const scale = imageSize() / Math.max(wide, tall);
   const [width, height] = [wide * scale, tall * scale];
   const [x, y] = [scene.xs[object] - width / 2, scene.ys[object] - height / 2];
   context.drawImage(image, x, y, width, height);
-  if (!look.paint.colours) return;
+  if (!look.paint.colors) return;
   context.save();
-  context.strokeStyle = colourOf(object, colours);
+  context.strokeStyle = colorOf(object, colors);
   context.lineWidth = 3;
   context.strokeRect(x - 1.5, y - 1.5, width + 3, height + 3);
   context.restore();
 }
 
-function drawRing(active, radius, colours) {
+function drawRing(active, radius, colors) {
   const image = look.images && images.has(active);
-  context.strokeStyle = colours.accent;
+  context.strokeStyle = colors.accent;
   context.lineWidth = 2.5;
   context.beginPath();
   context.arc(scene.xs[active], scene.ys[active], image ? imageSize() * 0.72 : radius + 4, 0, 2 * Math.PI);
@@ -239,13 +239,13 @@ function drawRing(active, radius, colours) {
 
 function layOut(active, radius) {
   context.font = FONT;
-  const first = active >= 0 ? [active, ...data.neighbours[active]] : [];
+  const first = active >= 0 ? [active, ...data.neighbors[active]] : [];
   const found = look.found && look.found.size ? look.found : null;
   const reach = look.images && images.size ? imageSize() / 2 : radius + 1;
   return placeLabels(context, reach, first, (object) => (found ? found.has(object) : look.labels));
 }
 
-function drawLabels(colours) {
+function drawLabels(colors) {
   context.font = FONT;
   context.textBaseline = "middle";
   context.lineJoin = "round";
@@ -254,9 +254,9 @@ function drawLabels(colours) {
   for (const [object, [dx, dy]] of placed) {
     if (!inView(object, 200)) continue;
     context.globalAlpha = 0.4 + 0.6 * nearness(object);
-    context.strokeStyle = colours.paper;
+    context.strokeStyle = colors.paper;
     context.strokeText(names[object], scene.xs[object] + dx, scene.ys[object] + dy);
-    context.fillStyle = object === activeObject() ? colours.accent : colours.ink;
+    context.fillStyle = object === activeObject() ? colors.accent : colors.ink;
     context.fillText(names[object], scene.xs[object] + dx, scene.ys[object] + dy);
   }
   context.globalAlpha = 1;

@@ -33,7 +33,7 @@ function drawKeyRows(rows, x) {
   const most = Math.floor((scene.height - KEY.top) / KEY.step) - 1;
   rows.slice(0, Math.min(LEGEND_ROWS + 1, most)).forEach((row, place) => {
     const y = KEY.top + (place + 1.2) * KEY.step;
-    context.fillStyle = row.colour;
+    context.fillStyle = row.color;
     context.strokeStyle = "rgba(0, 0, 0, 0.3)";
     context.lineWidth = 0.8;
     traceShape(row.shape, x + 6, y, 6);

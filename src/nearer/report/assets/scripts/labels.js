@@ -16,7 +16,7 @@ function widthOf(context, object) {
   return widths[object];
 }
 
-// Boxes by the cells of a grid that they touch, so that a new one meets only its neighbours.
+// Boxes by the cells of a grid that they touch, so that a new one meets only its neighbors.
 class Taken {
   constructor() {
     this.cells = new Map();

@@ -91,10 +91,10 @@ function listenToSwitches() {
   bind("images", Object.keys(data.thumbnails).length > 0, true);
 }
 
-function listenToColour() {
-  const select = byId("colour");
+function listenToColor() {
+  const select = byId("color");
   const columns = Object.keys(data.attributes);
-  byId("colour-choice").hidden = columns.length === 0;
+  byId("color-choice").hidden = columns.length === 0;
   select.append(new Option("one for all", ""), ...columns.map((name) => new Option(name, name)));
   const paint = () => {
     look.paint = paintBy(select.value);
@@ -187,7 +187,7 @@ resetView();
 measureScene();
 listenToAxes();
 listenToSwitches();
-listenToColour();
+listenToColor();
 listenToSearch();
 listenToButtons();
 listenToSaving();

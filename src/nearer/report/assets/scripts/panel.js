@@ -1,4 +1,4 @@
-// What is known of one object, beside the map: its picture, its columns, its region and its neighbours.
+// What is known of one object, beside the map: its picture, its columns, its region and its neighbors.
 function showPanel(object, choose) {
   const panel = byId("panel");
   if (object < 0) {
@@ -15,7 +15,7 @@ function showPanel(object, choose) {
     parts.push(picture);
   }
   parts.push(factsOf(object));
-  if (data.neighbours[object].length) parts.push(element("h4", "", "Nearest"), neighbourList(object, choose));
+  if (data.neighbors[object].length) parts.push(element("h4", "", "Nearest"), neighborList(object, choose));
   panel.replaceChildren(...parts);
 }
 
@@ -39,9 +39,9 @@ function factsOf(object) {
   return list;
 }
 
-function neighbourList(object, choose) {
+function neighborList(object, choose) {
   const list = element("ol");
-  data.neighbours[object].forEach((other, rank) => {
+  data.neighbors[object].forEach((other, rank) => {
     const line = element("li");
     const button = element("button", "object");
     button.type = "button";
@@ -55,7 +55,7 @@ function neighbourList(object, choose) {
 
 // The same in one sentence, for those who listen.
 function spoken(object) {
-  const near = data.neighbours[object].map((other) => data.objects[other]).join(", ");
+  const near = data.neighbors[object].map((other) => data.objects[other]).join(", ");
   const sure = data.covariances ? ` Uncertainty ${shortNumber(spread(object))}.` : "";
   return `${data.objects[object]}.${near ? ` Nearest: ${near}.` : ""}${sure}`;
 }

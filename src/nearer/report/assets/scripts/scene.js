@@ -1,5 +1,5 @@
 // Where things are: which axes are shown, from where, how near. Two and three dimensions are one projection,
-//   place = turn * (position - centre),
+//   place = turn * (position - center),
 // whose first two rows are the screen and whose third is the depth; in two dimensions nothing is turned.
 const IDENTITY = [1, 0, 0, 0, 1, 0, 0, 0, 1];
 const OBLIQUE = turned(turned(IDENTITY, 1, -0.6), 0, 0.45);
@@ -49,14 +49,14 @@ function resetView() {
   scene.turn = scene.shown === 3 ? OBLIQUE : IDENTITY;
 }
 
-// Centre and size of what is shown, which the dots alone decide; only a change of axes changes them.
+// Center and size of what is shown, which the dots alone decide; only a change of axes changes them.
 function measureScene() {
   const places = [0, 1, 2];
   const low = places.map((place) => extreme(place, Math.min));
   const high = places.map((place) => extreme(place, Math.max));
-  scene.centre = places.map((place) => (low[place] + high[place]) / 2);
+  scene.center = places.map((place) => (low[place] + high[place]) / 2);
   scene.half = places.map((place) => (high[place] - low[place]) / 2);
-  const away = (object, place) => Math.abs(coordinate(object, place) - scene.centre[place]);
+  const away = (object, place) => Math.abs(coordinate(object, place) - scene.center[place]);
   scene.radius = greatest((object) => Math.hypot(...places.map((place) => away(object, place)))) || 1;
   noteLargeRegions();
 }
@@ -115,7 +115,7 @@ function unit() {
 function placeOf(x, y, z) {
   const size = unit();
   const m = scene.turn;
-  const [a, b, c] = [x - scene.centre[0], y - scene.centre[1], z - scene.centre[2]];
+  const [a, b, c] = [x - scene.center[0], y - scene.center[1], z - scene.center[2]];
   const [left, top] = middle();
   return [
     left + scene.shift[0] + size * (m[0] * a + m[1] * b + m[2] * c),
@@ -129,9 +129,9 @@ function project() {
   const m = scene.turn;
   const [left, top] = middle().map((value, side) => value + scene.shift[side]);
   for (let object = 0; object < count; object++) {
-    const a = coordinate(object, 0) - scene.centre[0];
-    const b = coordinate(object, 1) - scene.centre[1];
-    const c = coordinate(object, 2) - scene.centre[2];
+    const a = coordinate(object, 0) - scene.center[0];
+    const b = coordinate(object, 1) - scene.center[1];
+    const c = coordinate(object, 2) - scene.center[2];
     scene.xs[object] = left + size * (m[0] * a + m[1] * b + m[2] * c);
     scene.ys[object] = top - size * (m[3] * a + m[4] * b + m[5] * c);
     scene.depths[object] = m[6] * a + m[7] * b + m[8] * c;

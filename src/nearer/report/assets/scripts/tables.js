@@ -223,13 +223,13 @@ function makeObjectTables(choose) {
       cell.append(button);
     },
   };
-  const places = data.neighbours[0].map((_, place) => ({
+  const places = data.neighbors[0].map((_, place) => ({
     title: `${["1st", "2nd", "3rd", "4th", "5th"][place]} nearest`,
-    value: (object) => data.objects[data.neighbours[object][place]],
+    value: (object) => data.objects[data.neighbors[object][place]],
   }));
   const distance = { title: "Distance", value: (object) => data.distances[object][0], numeric: true };
-  makeTable(byId("neighbours-table"), {
-    name: "Nearest neighbours of each object",
+  makeTable(byId("neighbors-table"), {
+    name: "Nearest neighbors of each object",
     columns: [nameColumn, ...places.slice(0, 1), ...(places.length ? [distance] : []), ...places.slice(1)],
     rows: objects,
     searched: (object) => data.objects[object],

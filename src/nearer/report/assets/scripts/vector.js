@@ -13,9 +13,9 @@ function short(value) {
 }
 
 // Programs for drawings know rgb(), and a share of it as a number of its own, but not rgba().
-function inked(name, colour) {
-  const found = /^rgba\(([^,]+,[^,]+,[^,]+),([^)]+)\)$/.exec(colour);
-  return found ? { [name]: `rgb(${found[1]})`, [`${name}-opacity`]: found[2].trim() } : { [name]: colour };
+function inked(name, color) {
+  const found = /^rgba\(([^,]+,[^,]+,[^,]+),([^)]+)\)$/.exec(color);
+  return found ? { [name]: `rgb(${found[1]})`, [`${name}-opacity`]: found[2].trim() } : { [name]: color };
 }
 
 // How far below its middle a line of words stands: not all programs know a baseline in the middle.

@@ -1,4 +1,4 @@
-// Colours of the dots, told apart with any kind of colour vision: those of Okabe and Ito for categories, and from blue to
+// Colors of the dots, told apart with any kind of color vision: those of Okabe and Ito for categories, and from blue to
 // yellow, ever lighter, for numbers; both are seen on white and on black.
 const CATEGORIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 const SHAPES = ["circle", "square", "triangle", "diamond"];
@@ -18,14 +18,14 @@ function mixed(share) {
   return `rgb(${blend.join(",")})`;
 }
 
-// What a column makes of the dots: a colour and a shape for each object, and the legend that explains them.
+// What a column makes of the dots: a color and a shape for each object, and the legend that explains them.
 function paintBy(name) {
-  if (!name) return { colours: null, shapes: null, legend: null };
+  if (!name) return { colors: null, shapes: null, legend: null };
   const values = data.attributes[name];
   const present = values.filter((value) => value !== null);
   if (present.length && present.every((value) => typeof value === "number")) return paintByNumber(name, values, present);
   if (present.length && present.every((value) => HEX.test(value))) {
-    return { colours: values.map((value) => value || MISSING), shapes: null, legend: null };
+    return { colors: values.map((value) => value || MISSING), shapes: null, legend: null };
   }
   return paintByCategory(name, values);
 }
@@ -35,7 +35,7 @@ function paintByNumber(name, values, present) {
   const high = present.reduce((a, b) => Math.max(a, b));
   const share = (value) => (high > low ? (value - low) / (high - low) : 0.5);
   return {
-    colours: values.map((value) => (value === null ? MISSING : mixed(share(value)))),
+    colors: values.map((value) => (value === null ? MISSING : mixed(share(value)))),
     shapes: null,
     legend: { name, low, high, missing: present.length < values.length },
   };
@@ -44,20 +44,20 @@ function paintByNumber(name, values, present) {
 function paintByCategory(name, values) {
   const sizes = new Map();
   values.forEach((value) => value !== null && sizes.set(String(value), (sizes.get(String(value)) || 0) + 1));
-  // The most frequent first; beyond seven colours come other shapes, beyond all shapes grey.
+  // The most frequent first; beyond seven colors come other shapes, beyond all shapes grey.
   const names = [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a) || collator.compare(a, b));
   const rows = names.slice(0, CATEGORIES.length * SHAPES.length).map((value, place) => ({
     value,
     size: sizes.get(value),
-    colour: CATEGORIES[place % CATEGORIES.length],
+    color: CATEGORIES[place % CATEGORIES.length],
     shape: SHAPES[Math.floor(place / CATEGORIES.length)],
   }));
   const found = new Map(rows.map((row) => [row.value, row]));
   const look = (value) => (value === null ? undefined : found.get(String(value)));
   const rest = values.filter((value) => !look(value)).length;
-  if (rest) rows.push({ value: names.length > found.size ? "others" : "not known", size: rest, colour: MISSING, shape: "circle" });
+  if (rest) rows.push({ value: names.length > found.size ? "others" : "not known", size: rest, color: MISSING, shape: "circle" });
   return {
-    colours: values.map((value) => (look(value) ? look(value).colour : MISSING)),
+    colors: values.map((value) => (look(value) ? look(value).color : MISSING)),
     shapes: values.map((value) => (look(value) ? look(value).shape : "circle")),
     legend: { name, rows },
   };
@@ -75,7 +75,7 @@ function drawLegend(legend) {
     legend.rows.slice(0, LEGEND_ROWS + 1).forEach((row) => {
       const line = element("li");
       const swatch = element("i", `swatch ${row.shape}`);
-      swatch.style.backgroundColor = row.colour;
+      swatch.style.backgroundColor = row.color;
       line.append(swatch, labelElement(row.value), element("small", "", formatInteger(row.size)));
       list.append(line);
     });
