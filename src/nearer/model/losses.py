@@ -229,6 +229,8 @@ class SoftHinge(MarginLoss):
     array([21.    ,  0.6931,  0.    ])
     """
 
+    compiled = Compiled("logistic", (1.0,))
+
     def value(self, margins: FloatArray) -> FloatArray:
         """Return log(1 + exp(1 - gamma)) elementwise, without overflow."""
         return np.logaddexp(0.0, 1 - margins)
@@ -241,11 +243,6 @@ class SoftHinge(MarginLoss):
         """Return the probability P whose mean loss P phi(gamma) + (1 - P) phi(-gamma) is least at this margin."""
         # There the odds P / (1 - P) are phi'(-gamma) / phi'(gamma).
         return expit(np.logaddexp(0.0, margins - 1) - np.logaddexp(0.0, -margins - 1))
-
-    @property
-    def compiled(self) -> Compiled:
-        """The compiled loop that evaluates this loss on points."""
-        return Compiled("logistic", (1.0,))
 
 
 @dataclass(frozen=True)
@@ -261,18 +258,11 @@ class DistanceHinge(Loss):
     0.5
     """
 
+    slope_at_zero = 2.0  # the value of the squared hinge on squared distances: that of this loss has no bound
+    compiled = Compiled("distance_hinge")
+
     # A distance has no derivative at 0; below this one it is taken at this one.
-    SMALLEST = 1e-8
-
-    @property
-    def compiled(self) -> Compiled:
-        """The compiled loop that evaluates this loss on points."""
-        return Compiled("distance_hinge")
-
-    @property
-    def slope_at_zero(self) -> float:
-        """The value of the squared hinge on squared distances: that of this loss has no bound."""
-        return 2.0
+    MIN_DISTANCE = 1e-8
 
     def shortfall(self, near: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return max(1 + d(near) - d(far), 0) and the two distances, (m,) each."""
@@ -285,8 +275,8 @@ class DistanceHinge(Loss):
         slopes = shares * shortfall
         return Evaluation(
             float(shares @ shortfall**2),
-            slopes / np.maximum(near, self.SMALLEST),
-            -slopes / np.maximum(far, self.SMALLEST),
+            slopes / np.maximum(near, self.MIN_DISTANCE),
+            -slopes / np.maximum(far, self.MIN_DISTANCE),
         )
 
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
@@ -349,6 +339,8 @@ class Logistic(MarginLoss):
     array([0.6931])
     """
 
+    compiled = Compiled("logistic", (0.0,))
+
     def value(self, margins: FloatArray) -> FloatArray:
         """Return log(1 + exp(-gamma)) elementwise, without overflow."""
         return np.logaddexp(0.0, -margins)
@@ -365,11 +357,6 @@ class Logistic(MarginLoss):
     def probability(self, margins: FloatArray) -> FloatArray:
         """Return the model's own probability."""
         return answer_probability(margins)
-
-    @property
-    def compiled(self) -> Compiled:
-        """The compiled loop that evaluates this loss on points."""
-        return Compiled("logistic", (0.0,))
 
 
 class LogRatio(Loss):
@@ -463,6 +450,7 @@ class CrowdKernel(LogRatio):
     """
 
     mu: float = 1.0
+    slope = 1.0  # the odds are the ratio itself
 
     def __post_init__(self) -> None:
         check_number("mu", self.mu, above=0)
@@ -471,8 +459,3 @@ class CrowdKernel(LogRatio):
     def offset(self) -> float:
         """The number mu."""
         return float(self.mu)
-
-    @property
-    def slope(self) -> float:
-        """The odds are the ratio itself."""
-        return 1.0

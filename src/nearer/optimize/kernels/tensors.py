@@ -133,7 +133,7 @@ def _root(square: Tensor) -> Tensor:
     """Return the square root, whose slope below the smallest distance is the one there."""
     fixed = square.detach()
     root = fixed.sqrt()
-    return root + (square - fixed) / (2 * root.clamp(min=DistanceHinge.SMALLEST))
+    return root + (square - fixed) / (2 * root.clamp(min=DistanceHinge.MIN_DISTANCE))
 
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
