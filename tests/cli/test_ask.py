@@ -180,7 +180,7 @@ ANSWERS = "anchor,near,far,person\n" + "".join(
         (["--objects", "twice.txt", "-n", "5"], "twice.txt names objects twice: 'cat'"),
         (["--objects", "two.txt", "-n", "5"], "no question is left that may be asked"),
         (["--objects", "names.txt", "-n", "5", "--kind", "2 of 8"], "no question is left that may be asked"),
-        (["--objects", "names.txt", "-n", "5", "--kind", "grid"], "a grid needs its size: say --kind '2 of 8'"),
+        (["--objects", "names.txt", "-n", "5", "--kind", "grid"], "a grid needs its size: pass --kind '2 of 8'"),
         (["--objects", "names.txt", "-n", "5", "--catch-trials", "2"], "catch trials are generated from answers"),
         (["--objects", "names.txt", "-n", "5", "--catch-trials", "catch.csv"], "catch.csv: 'cow' is none of the 8"),
         (["--objects", "names.txt", "-n", "5", "--test-share", "1"], "a number from 0 to below 1 is needed"),

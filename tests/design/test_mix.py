@@ -19,7 +19,7 @@ def test_a_stream_keeps_its_shares_at_every_length(test_share, repeat_share):
     assert asked[INFORMATION] == pytest.approx(2000 * mix.chosen_share, abs=2)
 
 
-def test_what_was_missed_is_made_up_for():
+def test_missed_purposes_are_made_up_for():
     mix = QuestionMix(0.5, 0.1)
     assert [mix.next_purpose({INFORMATION: 9, TEST: n}) for n in (8, 9, 10)] == [TEST, TEST, REPEAT]
     assert mix.next_purpose({"start": 8, TEST: 10, REPEAT: 2}) == TEST  # 10 of 21
@@ -46,7 +46,7 @@ def test_independent_participants_keep_the_shares_on_average():
     assert drawn[REPEAT] == pytest.approx(4000, abs=4 * np.sqrt(20_000 * 0.2 * 0.8))
 
 
-def test_a_place_has_its_purpose_whoever_is_asked():
+def test_practice_and_catch_positions_are_the_same_for_all():
     mix = QuestionMix(1, 0, n_catch=2, n_practice=1)
     found = [mix.purpose_at(place, 6, np.random.default_rng(place)) for place in range(9)]
     assert found == [PRACTICE, TEST, TEST, CATCH, TEST, TEST, CATCH, TEST, TEST]
@@ -77,6 +77,6 @@ def test_more_catch_trials_than_questions_have_places():
         ({"n_practice": -1}, "n_practice must be an integer >= 0, got -1"),
     ],
 )
-def test_a_mix_that_cannot_be_is_refused(settings, message):
+def test_invalid_mixes_are_rejected(settings, message):
     with pytest.raises(ValueError, match=message):
         QuestionMix(**settings)

@@ -220,7 +220,7 @@ ETA = np.array([-6.0, -1.3, 0.0, 0.4, 5.0])
 
 
 @pytest.mark.parametrize(("link", "distribution"), [("probit", norm), ("logit", logistic)])
-def test_chances_and_derivatives(link, distribution):
+def test_link_probabilities_and_derivatives(link, distribution):
     found = LINKS[link]
     np.testing.assert_allclose(found.probability(ETA), distribution.cdf(ETA))
     np.testing.assert_allclose(found.log_probability(ETA), distribution.logcdf(ETA))

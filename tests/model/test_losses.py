@@ -152,7 +152,7 @@ def test_distance_hinge_is_finite_where_points_coincide():
 
 
 @pytest.mark.parametrize("loss", SUMS, ids=str)
-def test_the_pull_of_zero_is_the_slope_of_the_loss_there(loss):
+def test_the_slope_at_zero_is_that_of_the_loss(loss):
     if isinstance(loss, DistanceHinge):
         assert loss.slope_at_zero == Hinge(2).slope_at_zero
         return

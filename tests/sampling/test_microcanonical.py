@@ -85,7 +85,7 @@ def test_a_small_posterior_is_nearly_that_of_importance_sampling(kind, people):
     np.testing.assert_allclose((gaps.means / gaps.deviations)[3:], 0, atol=0.25)
 
 
-def test_with_shorter_steps_it_is_the_truth():
+def test_shorter_steps_have_no_bias():
     """Nearly the same bounds as for the no-U-turn sampler."""
     model = small_model("quadruplets", p=2)
     gaps = gaps_to_the_truth(model, drawn(model, 40_000, error=1e-7))
@@ -126,7 +126,7 @@ def test_a_walk_moves_everything_in_place_and_keeps_the_speed():
     np.testing.assert_array_equal(chain.gradient, gradient)
 
 
-def test_a_step_back_along_the_path_ends_where_it_began():
+def test_steps_without_noise_are_reversible():
     """Without noise the steps can be reversed, as those of the exact path."""
     model = reference.model_about(ROWS, 9, 2)
     chain = chain_of(model)
@@ -158,7 +158,7 @@ def test_the_warm_up_finds_a_step_of_about_the_wanted_error_and_scales():
         assert chain.scales[-2] == pytest.approx(Prior().scales[7], rel=0.4)
 
 
-def test_a_wall_does_not_shorten_steps_for_good():
+def test_steps_recover_after_a_barrier():
     """On a line an object passes the origin by a leap of the map only: once in fifteen seeds steps went to 1e-5."""
     model = small_model("triplets")
     for seed in range(25):
@@ -170,7 +170,7 @@ def test_a_wall_does_not_shorten_steps_for_good():
             assert chain.step > 0.03
 
 
-def test_a_chain_turns_back_where_the_density_is_no_number(monkeypatch):
+def test_a_chain_reverses_where_the_density_is_nan(monkeypatch):
     model = reference.model_about(ROWS, 9, 2)
     chain = chain_of(model, thin=5)
     chain.warm_up()
@@ -209,7 +209,7 @@ def test_bad_settings_are_refused(settings, message):
         Microcanonical(**settings)
 
 
-def test_a_chain_that_mostly_turns_back_keeps_a_step():
+def test_a_chain_that_mostly_reverses_keeps_a_positive_step():
     """Its median error is infinite, and its step must not become 0."""
     chain = chain_of(reference.model_about(ROWS, 9, 2))
     chain.warm_up()
@@ -245,7 +245,7 @@ def share_right(model, unknowns, rows):
     return np.mean(predictive_probability(draws_of(model, unknowns), rows) > 0.5)
 
 
-def test_a_seed_gives_the_same_bits_whatever_the_threads(model):
+def test_results_do_not_depend_on_threads(model):
     one, again, two = (sample_until_converged(model, SHORT, [], np.random.SeedSequence(0), k) for k in (1, 1, 2))
     for other in (again, two):
         np.testing.assert_array_equal(other.unknowns, one.unknowns)
@@ -255,7 +255,7 @@ def test_a_seed_gives_the_same_bits_whatever_the_threads(model):
     assert (different.unknowns != one.unknowns).all()
 
 
-def test_draws_and_densities_belong_together(model):
+def test_densities_are_those_of_the_draws(model):
     found = sample_until_converged(model, SHORT, [], np.random.SeedSequence(0), 1)
     assert found.unknowns.shape == (3, 40, model.size)
     assert (found.interrupted, found.n_divergent) == (False, 0)
@@ -267,7 +267,7 @@ def test_draws_and_densities_belong_together(model):
     assert found.n_steps >= 3 * 500 + 2 * 5 * 20
 
 
-def test_it_ends_when_predictions_have_settled_and_goes_on_while_they_have_not(model):
+def test_sampling_ends_when_predictions_have_converged(model):
     most = 5000
     settings = {"n_warmup": 300, "n_steps": most, "thin": 20}
     easy, hard = (
@@ -286,7 +286,7 @@ def test_it_ends_when_predictions_have_settled_and_goes_on_while_they_have_not(m
     assert np.mean(other > 0.5) > 0.9
 
 
-def test_the_error_that_it_settles_by_is_what_more_draws_take_away():
+def test_the_vote_error_is_the_loss_that_more_draws_remove():
     """Of few answers; more draws are those of all repetitions together."""
     weak = reference.model_about(sample_triplets(POINTS, 50, random_state=1).rows, len(POINTS), 2)
     settings = Microcanonical(4, n_warmup=300, n_steps=400, thin=20, tolerance=0.9)
@@ -301,7 +301,7 @@ def test_the_error_that_it_settles_by_is_what_more_draws_take_away():
     assert np.mean(lost) / 3 < np.mean(said) < 3 * np.mean(lost)
 
 
-def test_many_objects_are_asked_about_without_asking_for_the_distance_of_one_to_itself():
+def test_pairs_for_diagnosis_are_of_different_objects():
     n = 2500
     rows = np.random.default_rng(0).permutation(n)[:2499].reshape(-1, 3)
     model = reference.model_about(rows, n, 1)
@@ -319,14 +319,14 @@ def test_long_thinning_leaves_draws_in_every_round(model):
     assert found.unknowns.shape == (2, 4, model.size)
 
 
-def test_steps_that_are_no_multiple_of_thin_leave_none_over(model):
+def test_steps_that_are_not_a_multiple_of_thin(model):
     """A round of fewer steps than a draw takes would draw for ever."""
     settings = Microcanonical(2, n_warmup=100, n_steps=2003, thin=10, tolerance=1e-9, n_starts=2, n_climb=10)
     found = sample_until_converged(model, settings, [], np.random.SeedSequence(0), 1, budget=30)
     assert found.unknowns.shape == (2, 200, model.size)
 
 
-def test_a_budget_ends_it_in_about_that_time():
+def test_sampling_ends_at_its_budget():
     budget = 0.8
     points = make_gaussian(200, 3, random_state=0)
     large, _ = model_of(sample_triplets(points, 20_000, flipped=0.1, random_state=0), 5)
@@ -344,7 +344,7 @@ def test_a_budget_ends_it_in_about_that_time():
 
 
 @pytest.mark.parametrize("budget", [1e-9, 0.02])
-def test_of_a_tiny_budget_something_usable_comes_back(model, budget):
+def test_a_tiny_budget_returns_draws(model, budget):
     found = sample_until_converged(model, ENDLESS, [], np.random.SeedSequence(0), 1, budget)
     assert found.unknowns.shape[2] == model.size
     assert found.unknowns.shape[1] >= 1
@@ -405,14 +405,14 @@ def test_an_interrupt_keeps_the_draws(model, interrupt, what, n_threads):
 
 
 @pytest.mark.parametrize("what", [press, strike])
-def test_an_interrupt_while_all_warm_up_goes_on(model, interrupt, what):
+def test_an_interrupt_during_warm_up_is_raised(model, interrupt, what):
     interrupt(10, what)
     settings = Microcanonical(2, n_warmup=1_000_000, n_starts=2, n_climb=10)
     with pytest.raises(KeyboardInterrupt):
         sample_until_converged(model, settings, [], np.random.SeedSequence(0), 2)
 
 
-def test_an_interrupt_while_starts_climb_goes_on(model, monkeypatch):
+def test_an_interrupt_while_starts_are_optimized_is_raised(model, monkeypatch):
     plain, count = MeanField.optimize, iter(range(100))
 
     def go(self, *arguments):
@@ -425,7 +425,7 @@ def test_an_interrupt_while_starts_climb_goes_on(model, monkeypatch):
         sample_until_converged(model, SHORT, [], np.random.SeedSequence(0), 1)
 
 
-def test_an_error_in_a_chain_comes_out(model, interrupt):
+def test_an_error_in_a_chain_is_raised(model, interrupt):
     def fail():
         raise RuntimeError("out of luck")
 
@@ -434,7 +434,7 @@ def test_an_error_in_a_chain_comes_out(model, interrupt):
         sample_until_converged(model, SHORT, [], np.random.SeedSequence(0), 2)
 
 
-def test_given_starts_climb_before_random_ones(model, monkeypatch):
+def test_given_starts_are_used_before_random_ones(model, monkeypatch):
     begun = []
     plain = MeanField.__init__
 
@@ -513,7 +513,7 @@ def test_a_chain_on_a_folded_map_is_replaced(monkeypatch):
     assert min(share_right(SHARP, chain, EVERYTHING) for chain in found.unknowns) > 0.97
 
 
-def test_without_being_replaced_it_would_stay_there(monkeypatch):
+def test_a_chain_on_a_folded_map_stays_there_without_replacement(monkeypatch):
     """Or the test before would say nothing."""
     flat, folded = flat_and_folded()
     begin_at(monkeypatch, [flat, folded, flat])
@@ -522,7 +522,7 @@ def test_without_being_replaced_it_would_stay_there(monkeypatch):
     assert [share_right(SHARP, chain, EVERYTHING) > 0.97 for chain in found.unknowns] == [True, False, True]
 
 
-def test_chains_that_are_merely_unlucky_are_not_replaced():
+def test_chains_that_differ_by_chance_are_not_replaced():
     """With few answers and few draws their scores differ by chance."""
     for seed in range(8):
         few, _ = model_of(sample_triplets(POINTS, 60, flipped=0.2, random_state=seed), 2)
@@ -532,7 +532,7 @@ def test_chains_that_are_merely_unlucky_are_not_replaced():
         assert run.n_replaced == 0
 
 
-def test_maps_that_explain_the_answers_alike_stay_both(monkeypatch):
+def test_modes_that_predict_equally_well_are_both_kept(monkeypatch):
     """Two groups that were never compared with each other: one may be mirrored, and nobody can tell."""
     rows = np.concatenate(
         [sample_triplets(POINTS[:6], random_state=0).rows, sample_triplets(POINTS[6:], random_state=0).rows + 6]
@@ -555,7 +555,7 @@ def test_maps_that_explain_the_answers_alike_stay_both(monkeypatch):
     assert max(diagnose(distances[:, :, k]).rhat for k in range(36)) > 1.2  # two maps, and it shows
 
 
-def test_coin_tossers_are_found_to_lapse_and_others_are_not():
+def test_random_responders_have_high_lapse_rates():
     rng = np.random.default_rng(0)
     people = np.arange(660) % 6
     rows = rng.permutation(sample_triplets(POINTS).rows)
@@ -572,7 +572,7 @@ def test_coin_tossers_are_found_to_lapse_and_others_are_not():
     assert share_right(model, unknowns, sample_triplets(POINTS).rows) > 0.95
 
 
-def test_a_single_chain_ends_by_its_halves_and_not_at_once(model, monkeypatch):
+def test_a_single_chain_ends_by_the_rhat_of_its_halves(model, monkeypatch):
     settings = Microcanonical(1, n_warmup=100, n_steps=2000, thin=20, n_starts=1, n_climb=20)
     for rhat, n_draws in ((2.0, 2000 // 20), (1.0, 500 // 20)):
         monkeypatch.setattr(microcanonical, "diagnose", lambda _, rhat=rhat: Diagnosis(rhat, 10.0))

@@ -28,8 +28,8 @@ def quadruplets(kind="quadruplets", n=7, m=60, seed=0):
     return random_quadruplets(np.random.default_rng(seed), n, m, kind)
 
 
-def said(rows, weights, people):
-    """What is said with which weight: a mapping from (near pair, far pair, person), unordered pairs."""
+def total_weights_of(rows, weights, people):
+    """Total weights: a mapping from (near pair, far pair, person), unordered pairs."""
     found = {}
     for (i, j, l, k), weight, person in zip(rows.tolist(), weights, people, strict=True):  # noqa: E741
         key = (frozenset((i, j)), frozenset((l, k)), person)
@@ -43,15 +43,15 @@ def same_bits(one, other):
 
 
 @pytest.mark.parametrize("n_people", [0, 4])
-def test_answers_say_what_was_said(kind, n_people):
+def test_distinct_comparisons_have_the_total_weights_of_the_rows(kind, n_people):
     rng = np.random.default_rng(1)
     rows, weights, y = quadruplets(kind), rng.uniform(0.1, 2, 60), rng.choice([-1, 1], 60)
     people = rng.integers(max(n_people, 1), size=60)
     turned = np.where(y[:, None] < 0, rows[:, [2, 3, 0, 1]], rows)
     names = np.array(["ann", "bob", "eve", "zoe"])[people] if n_people else None
     found = distinct_comparisons(Comparisons.from_quadruplets(rows, y, weights=weights, annotators=names))
-    expected = said(turned, weights, people.tolist())
-    given = said(found.quadruplets, found.weights, found.annotators.tolist())
+    expected = total_weights_of(turned, weights, people.tolist())
+    given = total_weights_of(found.quadruplets, found.weights, found.annotators.tolist())
     assert expected.keys() == given.keys()
     assert len(found) == len(given)
     assert all(given[key] == pytest.approx(expected[key]) for key in expected)
@@ -59,7 +59,7 @@ def test_answers_say_what_was_said(kind, n_people):
     assert {array.dtype for array in (found.pairs, found.rows, found.annotators)} == {np.dtype(np.int32)}
 
 
-def test_rows_are_in_the_order_of_people_and_pairs_are_those_that_are_compared(kind):
+def test_rows_are_ordered_by_annotator_and_pairs_are_those_compared(kind):
     rows = quadruplets(kind)
     names = np.random.default_rng(0).choice(["ann", "bob", "eve"], 60)
     found = distinct_comparisons(Comparisons.from_quadruplets(rows, annotators=names, n_objects=50))
@@ -71,7 +71,7 @@ def test_rows_are_in_the_order_of_people_and_pairs_are_those_that_are_compared(k
     assert np.unique(found.rows).tolist() == list(range(len(compared)))
 
 
-def test_one_person_alone_is_not_told_apart_nor_are_people_whom_nobody_asked_for():
+def test_annotators_are_distinguished_if_there_are_two_and_it_is_wanted():
     rows = quadruplets()
     alone = distinct_comparisons(Comparisons.from_quadruplets(rows, annotators=["ann"] * 60))
     same_bits(alone, distinct_comparisons(Comparisons.from_quadruplets(rows)))
@@ -83,14 +83,14 @@ def test_one_person_alone_is_not_told_apart_nor_are_people_whom_nobody_asked_for
     assert distinct_comparisons(silent).n_annotators == 0
 
 
-def test_the_same_answer_of_two_people_stays_two_rows():
+def test_the_same_answer_of_two_annotators_stays_two_rows():
     twice = Comparisons.from_triplets([[0, 1, 2], [0, 1, 2], [0, 1, 2]], annotators=["bob", "ann", "bob"])
     found = distinct_comparisons(twice)
     assert found.quadruplets.tolist() == [[0, 1, 0, 2]] * 2
     assert (found.weights.tolist(), found.annotators.tolist()) == ([1.0, 2.0], [0, 1])
 
 
-def test_triplets_and_quadruplets_that_say_the_same_are_the_same_whatever_the_order_in_the_pairs():
+def test_equivalent_triplets_and_quadruplets_give_the_same_comparisons():
     rows = quadruplets("triplets")
     rng = np.random.default_rng(2)
     for columns in ([0, 1], [2, 3]):
@@ -101,7 +101,7 @@ def test_triplets_and_quadruplets_that_say_the_same_are_the_same_whatever_the_or
 
 
 @pytest.mark.parametrize("n_people", [0, 3])
-def test_order_answers_and_repetitions_are_the_same_model_to_the_last_bit(kind, n_people):
+def test_row_order_orientation_and_repetition_change_no_bit(kind, n_people):
     rng = np.random.default_rng(3)
     rows = quadruplets(kind)
     weights, names = rng.uniform(0.1, 2, 60), rng.integers(max(n_people, 1), size=60)
@@ -165,7 +165,7 @@ def test_a_grid_weighs_the_same_in_memory_as_from_a_file(tmp_path):
     np.testing.assert_allclose(distinct_comparisons(read).total_weights, distinct_comparisons(plain).total_weights)
 
 
-def test_a_row_of_weight_zero_is_no_row_of_its_trial_either():
+def test_rows_of_weight_zero_do_not_count_in_their_trial():
     rows = [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
     found = distinct_comparisons(Comparisons.from_triplets(rows, trials=["a"] * 3, weights=[1, 1, 0]))
     assert found.quadruplets[:, [0, 1, 3]].tolist() == rows[:2]
@@ -178,12 +178,12 @@ def test_trials_may_have_any_label():
     np.testing.assert_allclose(found.weights, [2**-0.4, 2**-0.4, 1])
 
 
-def test_no_answers_are_no_answers():
+def test_empty_comparisons():
     none = DistinctComparisons.empty()
     assert (len(none), none.n_annotators, none.quadruplets.shape, none.total_weights.shape) == (0, 0, (0, 4), (0,))
 
 
-def test_weights_that_are_all_one_are_left_out_and_counted_all_the_same():
+def test_unit_weights_are_not_stored():
     found = distinct_comparisons(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]]))
     assert found.weights.size == 0
     assert found.total_weights.tolist() == [1.0, 1.0]
@@ -198,14 +198,14 @@ def test_a_model_is_over_the_objects_that_are_compared():
     assert (model.n_objects, model.size) == (3, 3 * 2 + 2 + 3 + 9)
 
 
-def test_people_have_two_unknowns_each_unless_they_are_not_to_be_told_apart():
+def test_annotators_have_two_unknowns_each_if_distinguished():
     rows = Comparisons.from_triplets([[0, 2, 1], [1, 0, 2], [0, 2, 1]], annotators=["ann", "bob", "eve"])
     told, together = model_of(rows, 2)[0], model_of(rows, 2, by_annotator=False)[0]
     assert (told.comparisons.n_annotators, told.size) == (3, 3 * 2 + 2 + 3 + 2 * 3 + 9)
     assert (together.comparisons.n_annotators, together.size) == (0, 3 * 2 + 2 + 3 + 9)
 
 
-def test_exposure_is_how_often_the_study_asks_by_the_answers_that_count():
+def test_exposure_follows_from_weighted_trials():
     rows = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [4, 0, 1]]
     weights = np.array([90.0, 2.0, 0.5, 0.0])
     model, seen = model_of(Comparisons.from_triplets(rows, weights=weights, n_objects=6), 1)
@@ -217,7 +217,7 @@ def test_exposure_is_how_often_the_study_asks_by_the_answers_that_count():
     np.testing.assert_array_equal(model.comparisons.weights, [90, 2, 0.5])
 
 
-def test_who_came_up_more_often_by_luck_is_not_more_exposed():
+def test_chance_differences_in_counts_are_no_exposure():
     """With rates known to come from a gamma distribution, means given the numbers are better than the numbers."""
     rng = np.random.default_rng(0)
     by_luck = rng.poisson(6.0, size=4000).astype(float)
@@ -233,13 +233,13 @@ def test_who_came_up_more_often_by_luck_is_not_more_exposed():
     assert found.min() - np.log(2) - 1e-12 <= least <= found.min() + 1e-12
 
 
-def test_one_that_never_came_up_counts_as_half_as_often_as_the_rarest():
+def test_unseen_objects_have_half_the_exposure_of_the_rarest():
     exposures, least = log_exposures(np.array([10.0, 1000, 1000, 1000]))
     np.testing.assert_allclose(least, exposures[0] - np.log(2))
     np.testing.assert_array_equal(log_exposures(np.array([4.0]))[0], [0])
 
 
-def test_draws_are_maps_and_ways_to_answer():
+def test_draws_are_maps_with_answer_models():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 3)
     unknowns = reference.prior_draws(np.random.default_rng(0), 6, model.n_objects, 3)
     draws = draws_of(model, unknowns)
@@ -250,7 +250,7 @@ def test_draws_are_maps_and_ways_to_answer():
         np.testing.assert_allclose(found, expected)
 
 
-def test_starts_differ_and_have_the_numbers_at_their_centres():
+def test_starts_differ_and_have_hyperparameters_at_their_centers():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 3)
     first, second = (model.start(np.random.default_rng(seed)) for seed in (0, 1))
     assert (first[: 3 * model.n_objects] != second[: 3 * model.n_objects]).all()
@@ -274,7 +274,7 @@ def crew(p=2, n_people=3, m=60):
     return model, reference.prior_draws(np.random.default_rng(1), 4000, 7, p, n_people=n_people)
 
 
-def test_people_answer_as_the_twin_says():
+def test_annotator_parameters_match_the_reference():
     model, unknowns = crew()
     for found, expected in zip(
         annotator_parameters(model, unknowns),
@@ -291,7 +291,7 @@ def test_people_answer_as_the_twin_says():
     )
 
 
-def test_in_each_draw_someone_of_the_study_answers_as_often_as_in_the_study():
+def test_annotators_are_drawn_by_their_shares_of_the_answers():
     model, unknowns = crew()
     draws = draws_of(model, unknowns)
     found = draw_annotator_effects(model, unknowns, draws, np.random.default_rng(0))
@@ -305,14 +305,14 @@ def test_in_each_draw_someone_of_the_study_answers_as_often_as_in_the_study():
     assert found.offsets is draws.offsets
 
 
-def test_where_people_are_not_told_apart_draws_stay_as_they_are():
+def test_without_annotators_draws_are_unchanged():
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
     unknowns = reference.prior_draws(np.random.default_rng(0), 6, 7, 2)
     draws = draws_of(model, unknowns)
     assert draw_annotator_effects(model, unknowns, draws, np.random.default_rng(0)) is draws
 
 
-def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
+def test_exposure_does_not_leak_the_answer_of_a_grid():
     """Of a grid of six the two chosen are in four rows each, the other four in two."""
     grid = [[0, near, far] for near in (1, 2) for far in (3, 4, 5, 6)]
     model, _ = model_of(Comparisons.from_triplets([*grid, [1, 2, 3]], trials=["grid"] * 8 + ["other"]), 1)
@@ -323,7 +323,7 @@ def test_the_number_of_rows_of_a_trial_gives_no_answer_away():
     np.testing.assert_allclose(exposure_counts(weighted), 3)
 
 
-def test_what_the_loops_take_is_made_once():
+def test_kernel_arguments_are_cached():
     """Sorting the pairs anew for each density would take several times as long as the density itself."""
     model, _ = model_of(Comparisons.from_quadruplets(quadruplets()), 2)
     assert model.arguments is model.arguments
@@ -332,7 +332,7 @@ def test_what_the_loops_take_is_made_once():
     assert other.density(q)[0] != model.density(q)[0]
 
 
-def test_chosen_questions_give_no_answer_away():
+def test_exposure_ignores_chosen_questions():
     """How often the plan asks about objects counts, and not how often earlier answers made it worth asking."""
     rng = np.random.default_rng(0)
     planned = np.array([rng.permutation(8)[:3] for _ in range(40)])

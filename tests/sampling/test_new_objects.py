@@ -22,7 +22,7 @@ OLD, NEW = TRIPLETS[AMONG_OLD][:600], TRIPLETS[~AMONG_OLD][:300]
 SETTINGS = NUTS(4, n_warmup=150, n_draws=60, thin=4)
 
 
-def said(rows, n_objects):
+def comparisons_of(rows, n_objects):
     return distinct_comparisons(Comparisons.from_triplets(rows, n_objects=n_objects))
 
 
@@ -38,7 +38,7 @@ def placed(old):
     model, unknowns = old
     larger, start = add_objects(model, unknowns, np.arange(N_OLD), N, np.random.default_rng(0))
     # As often asked about as usual: the exposure of an object in no comparison is far below all others.
-    larger = replace(larger, comparisons=said(NEW, N), exposure=np.r_[model.exposure, np.zeros(N - N_OLD)])
+    larger = replace(larger, comparisons=comparisons_of(NEW, N), exposure=np.r_[model.exposure, np.zeros(N - N_OLD)])
     return larger, start, sample_new_objects(larger, start, np.arange(N) >= N_OLD, np.random.default_rng(1))
 
 
@@ -74,7 +74,7 @@ def test_the_likelihood_of_the_old_comparisons_stays():
     assert gain == pytest.approx(larger_gain)
 
 
-def test_people_are_left_behind_and_the_map_and_the_common_numbers_stay():
+def test_annotators_are_dropped_and_map_and_hyperparameters_stay():
     named = Comparisons.from_triplets(OLD, annotators=np.arange(len(OLD)) % 5)
     model, _ = model_of(named, 2)
     unknowns = reference.prior_draws(np.random.default_rng(0), 3, N_OLD, 2, n_people=5)
@@ -120,7 +120,7 @@ def shares_right(model, unknowns):
     return (near < far).mean(axis=1)
 
 
-def test_every_draw_puts_them_there_though_the_next_map_lies_the_other_way_round(placed):
+def test_new_objects_are_placed_whatever_the_orientation_of_the_next_draw(placed):
     """As maps of different chains do. Turning all old objects by half a circle is the same map."""
     larger, start, found = placed
     turned = start.copy()
@@ -129,7 +129,7 @@ def test_every_draw_puts_them_there_though_the_next_map_lies_the_other_way_round
     assert right.min() > shares_right(larger, found).mean() - 0.1
 
 
-def test_sharp_answers_do_not_hold_new_objects_where_they_happen_to_begin():
+def test_new_objects_leave_their_start_under_noise_free_answers():
     """Without noise and from a draw of the prior, one fit in six would stay on the wrong side of the map."""
     points = make_gaussian(35, 2, random_state=3)
     rows = np.random.default_rng(0).permutation(sample_triplets(points).rows)
@@ -151,7 +151,7 @@ def test_sharp_answers_do_not_hold_new_objects_where_they_happen_to_begin():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         larger, start = add_objects(model, truth, np.arange(30), 35, rng)
-        larger = replace(larger, comparisons=said(asked, 35), exposure=np.zeros(35))
+        larger = replace(larger, comparisons=comparisons_of(asked, 35), exposure=np.zeros(35))
         found = draws_of(larger, sample_new_objects(larger, start, np.arange(35) >= 30, rng)).points[0]
         near, far = (((found[judged[:, 0]] - found[judged[:, column]]) ** 2).sum(axis=1) for column in (1, 2))
         assert np.mean(near < far) > 0.93, seed
@@ -163,7 +163,7 @@ def test_a_new_object_is_drawn_from_its_posterior_given_the_others():
     unknowns = np.tile(reference.prior_draws(np.random.default_rng(1), 1, 4, 1), (3000, 1))
     rows = np.array([[4, 0, 1], [4, 2, 1], [3, 4, 0]])
     larger, start = add_objects(model, unknowns, np.arange(4), 5, np.random.default_rng(0))
-    larger = replace(larger, comparisons=said(rows, 5))
+    larger = replace(larger, comparisons=comparisons_of(rows, 5))
     found = sample_new_objects(larger, start, np.arange(5) >= 4, np.random.default_rng(0))[:, 4]
     grid = np.linspace(-5, 5, 400)
     scales = np.linspace(-4, 4, 33)

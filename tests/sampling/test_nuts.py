@@ -67,7 +67,7 @@ def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
     np.testing.assert_allclose(gaps.variances, 0, atol=0.5 if people else 0.25)
 
 
-def test_draws_and_densities_belong_together():
+def test_densities_are_those_of_the_draws():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     found = sample_nuts(model, SMALL, seeds(3), 1)
     assert found.unknowns.shape == (3, 4, model.size)
@@ -86,7 +86,7 @@ def digest():
     return hashlib.sha256(found.unknowns.tobytes() + maps.points.tobytes()).hexdigest()
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_results_do_not_depend_on_the_number_of_threads():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     one, two, five = (sample_nuts(model, SMALL, seeds(3), n_threads) for n_threads in (1, 2, 5))
     for other in (two, five):
@@ -142,14 +142,14 @@ def test_an_interrupt_keeps_the_first_chain_if_the_others_wait_for_a_thread(inte
     assert found.unknowns.shape[1] >= 400
 
 
-def test_an_interrupt_while_all_warm_up_goes_on(interrupt):
+def test_an_interrupt_during_warm_up_is_raised(interrupt):
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     interrupt(5)
     with pytest.raises(KeyboardInterrupt):
         sample_nuts(model, NUTS(2, n_warmup=300_000, n_draws=4, thin=1), seeds(2), 2)
 
 
-def test_an_interrupt_while_chains_are_being_started_stops_those_that_run(monkeypatch):
+def test_an_interrupt_while_chains_are_started_stops_running_ones(monkeypatch):
     class Interrupted(chains.ThreadPoolExecutor):
         def submit(self, *arguments):
             if self._threads:
@@ -166,7 +166,7 @@ def test_an_interrupt_while_chains_are_being_started_stops_those_that_run(monkey
     assert len(moves) < 50_000
 
 
-def test_an_error_in_a_chain_comes_out(monkeypatch):
+def test_an_error_in_a_chain_is_raised(monkeypatch):
     def fail(self, step, depth):
         raise RuntimeError("out of luck")
 

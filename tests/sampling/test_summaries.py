@@ -34,14 +34,14 @@ def test_effective_size_of_autoregressive_chains(correlation):
     assert diagnosis.rhat == pytest.approx(1, abs=0.01)
 
 
-def test_effective_size_is_what_the_mean_is_known_by():
+def test_effective_size_predicts_the_variance_of_the_mean():
     """The variance of the mean over many repetitions is 1 / effective."""
     means = [autoregressive(0.8, 2, 500, seed).mean() for seed in range(400)]
     sizes = [diagnose(autoregressive(0.8, 2, 500, seed)).effective for seed in range(50)]
     assert np.median(sizes) == pytest.approx(1 / np.var(means), rel=0.2)
 
 
-def test_a_rising_map_of_the_draws_changes_nothing_in_the_effective_size():
+def test_effective_size_is_invariant_under_monotone_maps():
     draws = autoregressive(0.7)
     assert diagnose(np.exp(5 * draws)).effective == diagnose(draws).effective
 
@@ -62,24 +62,24 @@ def test_heavy_tails_do_no_harm():
     ],
     ids=["place", "spread", "trend"],
 )
-def test_chains_that_have_not_seen_the_same_are_told(spoil):
+def test_rhat_detects_disagreeing_chains(spoil):
     draws = np.random.default_rng(0).standard_normal((4, 1000))
     assert diagnose(draws).rhat < 1.01
     assert diagnose(spoil(draws)).rhat > 1.1
 
 
-def test_one_chain_is_compared_with_itself():
+def test_rhat_of_one_chain_compares_its_halves():
     draws = np.random.default_rng(0).standard_normal((1, 1000))
     assert diagnose(draws).rhat < 1.02
     assert diagnose(np.sort(draws)).rhat > 1.5
 
 
-def test_nothing_is_known_of_a_constant_or_of_too_few():
+def test_diagnosis_of_constants_and_few_draws_is_nan():
     for draws in (np.ones((4, 100)), np.random.default_rng(0).normal(size=(4, 3)), np.ones((2, 1))):
         assert np.isnan(diagnose(draws)).all()
 
 
-def test_an_odd_number_of_draws_leaves_the_middle_out():
+def test_the_middle_of_an_odd_number_of_draws_is_dropped():
     draws = autoregressive(0.3, length=1001)
     without = np.delete(draws, 500, axis=1)
     assert diagnose(draws) == diagnose(without)
@@ -99,7 +99,7 @@ def cloud(variances, n=400, seed=0):
     return points @ ortho_group.rvs(len(variances), random_state=rng) + rng.normal(size=len(variances))
 
 
-def test_chances_do_not_depend_on_threads_or_the_kind_of_integers():
+def test_probabilities_do_not_depend_on_threads_or_integer_type():
     rng = np.random.default_rng(0)
     draws = draws_with(rng.normal(size=(5, 30, 2)))
     rows = np.array([rng.choice(30, 3, replace=False) for _ in range(20_000)])
@@ -109,7 +109,7 @@ def test_chances_do_not_depend_on_threads_or_the_kind_of_integers():
 
 
 @pytest.mark.parametrize("p", [1, 2, 4])
-def test_turned_copies_of_one_map_have_no_spread(p):
+def test_rotated_copies_of_a_map_have_no_covariance(p):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(12, p)) * np.arange(p, 0, -1)
     truth -= truth.mean(axis=0)
@@ -120,7 +120,7 @@ def test_turned_copies_of_one_map_have_no_spread(p):
     np.testing.assert_allclose(summary.covariances, 0, atol=1e-20)
 
 
-def test_the_scale_of_a_draw_is_no_spread():
+def test_scaled_copies_of_a_map_have_no_covariance():
     """Comparisons fix no scale: copies of one map in several sizes say where every object lies, beyond doubt."""
     truth = cloud([4.0, 1.0], n=12)
     copies = np.stack([factor * truth for factor in (0.5, 1.0, 1.8)])
@@ -129,7 +129,7 @@ def test_the_scale_of_a_draw_is_no_spread():
     np.testing.assert_allclose(summary.embedding, 1.1 * (truth - truth.mean(axis=0)), atol=1e-12)
 
 
-def test_the_spread_of_one_object_is_found_where_it_is():
+def test_the_covariance_of_one_noisy_object():
     rng = np.random.default_rng(0)
     truth = 5 * rng.normal(size=(200, 2))
     truth -= truth.mean(axis=0)
@@ -142,7 +142,7 @@ def test_the_spread_of_one_object_is_found_where_it_is():
     assert np.delete(summary.covariances, 7, axis=0).max() < 1e-3
 
 
-def test_maps_with_more_dimensions_are_laid_onto_the_leading_ones():
+def test_draws_of_more_dimensions_are_aligned_with_the_leading_ones():
     flat = cloud([4.0, 1.0])
     flat -= flat.mean(axis=0)
     rng = np.random.default_rng(1)
@@ -152,7 +152,7 @@ def test_maps_with_more_dimensions_are_laid_onto_the_leading_ones():
     assert summary.covariances.shape == (400, 2, 2)
 
 
-def test_a_single_point_is_laid_onto_nothing():
+def test_aligning_a_single_point():
     summary = align_draws(draws_with(np.zeros((3, 4, 2))), np.zeros((4, 2)))
     assert not summary.embedding.any()
     assert not summary.covariances.any()
@@ -178,7 +178,7 @@ def test_dimensions_of_constructed_maps(variances, dimension):
     assert shares.max() == 1
 
 
-def test_shares_of_draws():
+def test_dimension_shares_of_mixed_draws():
     maps = np.stack([cloud(variances) for variances in ([1, 0.9, 0.01], [1, 0.01, 0.01], [1, 1, 1], [2, 1.5, 0.02])])
     np.testing.assert_array_equal(dimension_shares(draws_with(maps)), [0.25, 0.5, 0.25])
 
@@ -192,7 +192,7 @@ def test_axes_count_where_objects_differ_more_than_draws_do():
     assert n_resolvable_dimensions(Draws(rng.normal(size=(200, 40, 3)), ones, ones, 0 * ones), 3) == 0
 
 
-def test_objects_with_two_places_are_told_from_those_that_are_merely_unsure():
+def test_bimodal_objects_are_distinguished_from_uncertain_ones():
     rng = np.random.default_rng(0)
     embedding = rng.standard_normal((12, 3))
     embedding -= embedding.mean(axis=0)

@@ -28,7 +28,7 @@ def test_without_information_it_ends_at_the_prior():
     np.testing.assert_allclose(drawn.std(axis=0), np.exp(climb.log_deviation), rtol=0.08)
 
 
-def test_it_rises_step_by_step_and_says_so():
+def test_the_lower_bound_rises_at_each_step():
     model, steps = reference.model_about(ROWS, 9, 2), []
     start = model.start(np.random.default_rng(0))
     climb = MeanField(model, start, np.random.default_rng(1), lambda: steps.append(1))
@@ -70,7 +70,7 @@ def test_without_information_the_answer_is_the_prior():
     assert bound - 2 < found.densities[0, -200:].mean() < bound + 1
 
 
-def test_the_bound_rises_and_has_the_data_in_it():
+def test_the_lower_bound_rises_and_includes_the_likelihood():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     found = sample_variational(model, Variational(400, 20), SEED)
     bounds = found.densities[0]
@@ -82,7 +82,7 @@ def test_the_bound_rises_and_has_the_data_in_it():
     assert (found.n_steps, found.n_divergent, found.interrupted) == (2 * (8 * 100 + 400), 0, False)
 
 
-def test_the_bound_that_is_reached_does_not_depend_on_the_start():
+def test_the_lower_bound_reached_does_not_depend_on_the_start():
     points = make_gaussian(15, 2, random_state=1)
     rows = random_quadruplets(np.random.default_rng(0), 15, 560, "quadruplets")
     near, far = (((points[rows[:, a]] - points[rows[:, b]]) ** 2).sum(axis=1) for a, b in ((0, 1), (2, 3)))
@@ -94,7 +94,7 @@ def test_the_bound_that_is_reached_does_not_depend_on_the_start():
     assert np.ptp(reached) < 10
 
 
-def test_a_seed_repeats_every_bit():
+def test_results_are_reproducible_to_the_last_bit():
     model, _ = model_of(Comparisons.from_triplets(ROWS), 2)
     one, two = (sample_variational(model, Variational(50, 10), np.random.SeedSequence(0)) for _ in range(2))
     np.testing.assert_array_equal(one.unknowns, two.unknowns)

@@ -24,35 +24,16 @@ class Pace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SamplingResult:
-    """What the chains found.
+    """What the chains found."""
 
-    Attributes
-    ----------
-    unknowns : ndarray, shape (chains, draws, size)
-        The draws that were kept.
-    densities : ndarray, shape (chains, draws)
-        Log-density of each draw.
-    n_steps : int
-        Gradient evaluations.
-    n_divergent : int
-        Trajectories, after the warm-up, that left the region where the step can follow the density.
-    interrupted : bool
-    vote_error : float
-        Share of predictions that more draws would correct; NaN where it is not known.
-    n_replaced : int
-        Chains that were restarted because they predicted significantly worse than the best.
-    pace : Pace or None
-        Of the chains in the end, to continue from with more answers; None for other samplers.
-    """
-
-    unknowns: FloatArray
-    densities: FloatArray
-    n_steps: int
-    n_divergent: int
+    unknowns: FloatArray  # (chains, draws, size): the draws that were kept
+    densities: FloatArray  # (chains, draws): log-density of each draw
+    n_steps: int  # gradient evaluations
+    n_divergent: int  # trajectories, after the warm-up, that left the region where the step can follow the density
     interrupted: bool = False
-    vote_error: float = float("nan")
-    n_replaced: int = 0
-    pace: Pace | None = None
+    vote_error: float = float("nan")  # share of predictions that more draws would correct; NaN where it is not known
+    n_replaced: int = 0  # chains that were restarted because they predicted significantly worse than the best
+    pace: Pace | None = None  # of the chains in the end, to continue from with more answers; None for other samplers
 
 
 class Moments:

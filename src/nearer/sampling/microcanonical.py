@@ -233,25 +233,11 @@ def sample_until_converged(
     pace: Pace | None = None,
     silent: bool = False,
 ) -> SamplingResult:
-    """Optimize starts, warm chains up, and draw until predictions have converged or time is up.
+    """Optimize starts, warm chains up, and draw until predictions have converged or ``budget`` seconds have passed.
 
-    Ctrl-C ends the chains early and keeps their draws; without any it is raised again.
-
-    Parameters
-    ----------
-    model : Model
-    settings : Microcanonical
-    starts : sequence of ndarray, shape (size,)
-        Random ones are added up to ``settings.n_starts``.
-    seed : SeedSequence
-    n_threads : int
-    budget : float, optional
-        Seconds.
-    pace : Pace, optional
-        Of chains that have drawn from a posterior of fewer answers. The starts are then draws of that one, one for each
-        chain, from which these continue; ``settings.n_warmup`` steps adapt their step size alone.
-    silent : bool
-        Whether no progress bar is shown.
+    Random starts are added to those given, up to ``settings.n_starts``. With the ``pace`` of chains of a posterior of
+    fewer answers, starts are draws of that one, one for each chain, and ``settings.n_warmup`` steps adapt the step size
+    alone. Ctrl-C ends the chains early and keeps their draws; without any it is raised again.
     """
     return _Run(model, settings, seed, n_threads, budget).result(starts, pace, silent)
 

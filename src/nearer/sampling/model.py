@@ -70,26 +70,13 @@ _INTERVAL_PERCENTILES = (2.5, 97.5)
 
 @dataclass(frozen=True, eq=False)
 class DistinctComparisons:
-    """The distinct comparisons of each annotator, with their total weights.
+    """The distinct comparisons of each annotator, with their total weights."""
 
-    Attributes
-    ----------
-    pairs : ndarray of int32, shape (k, 2)
-        The distinct pairs of objects that are compared.
-    rows : ndarray of int32, shape (m, 2)
-        Which of them is near, and which is far, in the order of annotators.
-    weights : ndarray, shape (m,), or (0,) if all are 1
-    annotators : ndarray of int32, shape (m,)
-        Number of the annotator of each row; 0 where they are not distinguished.
-    n_annotators : int
-        0 where they are not distinguished.
-    """
-
-    pairs: NDArray[np.int32]
-    rows: NDArray[np.int32]
-    weights: FloatArray
-    annotators: NDArray[np.int32]
-    n_annotators: int
+    pairs: NDArray[np.int32]  # (k, 2): the distinct pairs of objects that are compared
+    rows: NDArray[np.int32]  # (m, 2): which of them is near, and which is far, in the order of annotators
+    weights: FloatArray  # (m,), or (0,) if all are 1
+    annotators: NDArray[np.int32]  # (m,): number of the annotator of each row; 0 where they are not distinguished
+    n_annotators: int  # 0 where they are not distinguished
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -212,24 +199,13 @@ class Prior(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The posterior density of maps given comparisons.
+    """The posterior density of maps given comparisons."""
 
-    Parameters
-    ----------
-    exposure : ndarray, shape (n,)
-        Relative to their mean.
-    least_exposure : float
-        Of an object that was never asked about.
-    n_components : int
-    prior : Prior
-    comparisons : DistinctComparisons
-        Over the objects that are compared.
-    """
-
-    exposure: FloatArray
-    least_exposure: float
+    exposure: FloatArray  # (n,): relative to their mean
+    least_exposure: float  # of an object that was never asked about
     n_components: int
     prior: Prior
+    # over the objects that are compared
     comparisons: DistinctComparisons = field(default_factory=DistinctComparisons.empty)
 
     @property
@@ -382,25 +358,16 @@ def annotator_reliability(
 
 
 class Population(NamedTuple):
-    """Maps drawn from the posterior, and how the annotators who look at them differ.
+    """Maps drawn from the posterior, and how the annotators who look at them differ."""
 
-    Attributes
-    ----------
-    points : ndarray, shape (k, n, p)
-    offsets : ndarray, shape (k,)
-    slopes, lapses : ndarray, shape (k,)
-        Of the median annotator.
-    slope_spreads, lapse_spreads : ndarray, shape (k,)
-        Standard deviations over annotators of the logarithm of the slope and of the logit of the lapse rate; 0 where
-        they are not distinguished.
-    """
-
-    points: FloatArray
-    offsets: FloatArray
-    slopes: FloatArray
-    lapses: FloatArray
+    points: FloatArray  # (k, n, p)
+    offsets: FloatArray  # (k,)
+    slopes: FloatArray  # (k,): of the median annotator
+    lapses: FloatArray  # (k,)
+    # (k,): standard deviations over annotators of the logarithm of the slope and of the logit of the lapse rate; 0
+    # where they are not distinguished
     slope_spreads: FloatArray
-    lapse_spreads: FloatArray
+    lapse_spreads: FloatArray  # (k,)
 
 
 def population_of(model: Model, unknowns: FloatArray, *, by_annotator: bool) -> Population:

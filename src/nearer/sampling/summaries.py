@@ -1,4 +1,4 @@
-"""What draws tell: convergence of the chains, predictive probabilities, one map with its uncertainty, dimensions.
+"""Summaries of draws: convergence of the chains, predictive probabilities, one map with its uncertainty, dimensions.
 
 R-hat and the effective number of draws are those of Vehtari, Gelman, Simpson, Carpenter and Buerkner (2021): chains are
 split in halves, and draws replaced by normal scores of their ranks, so that heavy tails do no harm.
@@ -114,17 +114,10 @@ def predictive_probability(draws: Draws, rows: NDArray[np.integer], n_threads: i
 
 
 class Summary(NamedTuple):
-    """One map for all draws, and the mean squares of their deviations from it once aligned.
+    """One map for all draws, and the mean squares of their deviations from it once aligned."""
 
-    Attributes
-    ----------
-    embedding : ndarray, shape (n, q)
-        Centered, axes in order of falling variance, as large as the draws are.
-    covariances : ndarray, shape (n, q, q)
-    """
-
-    embedding: FloatArray
-    covariances: FloatArray
+    embedding: FloatArray  # (n, q): centered, axes in order of falling variance, as large as the draws are
+    covariances: FloatArray  # (n, q, q)
 
 
 def mean_map(draws: Draws) -> FloatArray:

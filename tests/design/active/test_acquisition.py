@@ -12,7 +12,7 @@ def probabilities_of(rng, n_draws=80, n_questions=12):
     return np.stack([chances, 1 - chances], axis=2)
 
 
-def test_what_is_left_to_learn_is_what_conditioning_a_normal_distribution_leaves(rng):
+def test_variances_are_those_of_gaussian_conditioning(rng):
     chances = probabilities_of(rng)
     batch = GreedyBatch(chances)
     values = chances[:, :, 0]
@@ -25,7 +25,7 @@ def test_what_is_left_to_learn_is_what_conditioning_a_normal_distribution_leaves
     np.testing.assert_allclose(batch.variances, np.diag(left), atol=1e-10)
 
 
-def test_what_matters_is_what_conditioning_leaves_of_it(rng):
+def test_gains_about_targets_are_those_of_gaussian_conditioning(rng):
     chances, matter = probabilities_of(rng), probabilities_of(rng, n_questions=7)[:, :, 0]
     batch = GreedyBatch(chances, matter)
     covariances = np.cov(np.column_stack([chances[:, :, 0], matter]).T, bias=True)
@@ -40,7 +40,7 @@ def test_what_matters_is_what_conditioning_leaves_of_it(rng):
     np.testing.assert_allclose(batch.gains(), taken / size, atol=1e-10)
 
 
-def test_covariances_by_chance_are_worth_nothing(rng):
+def test_spurious_covariances_have_no_gain(rng):
     """Of forty draws, answers that have nothing to do with what matters seem to: the mean of that is taken off."""
     seeming, counted = [], []
     for _ in range(200):
@@ -51,7 +51,7 @@ def test_covariances_by_chance_are_worth_nothing(rng):
     assert abs(np.mean(counted)) < 0.1 * np.mean(seeming)
 
 
-def test_all_answers_matter_and_the_map_cross_them(rng):
+def test_without_targets_the_map_has_a_share_of_the_gain(rng):
     chances = probabilities_of(rng)
     held = chances[:, :, 0]
     told = np.log1p(held.var(axis=0) / ((held * (1 - held)).mean(axis=0) + 1e-3))
@@ -59,7 +59,7 @@ def test_all_answers_matter_and_the_map_cross_them(rng):
     np.testing.assert_allclose(GreedyBatch(chances, n_coordinates=5).gains() - given.gains(), told / 5)
 
 
-def test_a_question_about_something_else_comes_before_the_same_a_third_time(rng):
+def test_a_different_question_precedes_a_third_copy(rng):
     unsure, other, sure = rng.uniform(size=(3, 200))
     held = np.stack([unsure, unsure, unsure, 0.1 + 0.8 * other, 0.9 + 0.01 * sure], axis=1)
     batch = GreedyBatch(np.stack([held, 1 - held], axis=2), held[:, 2:])
@@ -68,7 +68,7 @@ def test_a_question_about_something_else_comes_before_the_same_a_third_time(rng)
     assert not batch.is_open[3]
 
 
-def test_no_question_is_picked_twice_and_barred_ones_never(rng):
+def test_picks_are_distinct_and_not_barred(rng):
     batch = GreedyBatch(probabilities_of(rng))
     barred = np.arange(12) < 3
     picked = [batch.pick(barred) for _ in range(10)]
@@ -76,7 +76,7 @@ def test_no_question_is_picked_twice_and_barred_ones_never(rng):
     assert sorted(picked[:-1]) == list(range(3, 12))
 
 
-def test_what_matters_decides(rng):
+def test_targets_decide(rng):
     first, second = rng.uniform(size=(2, 300))
     held = np.stack([first, second], axis=1)
     chances = np.stack([held, 1 - held], axis=2)
@@ -85,6 +85,6 @@ def test_what_matters_decides(rng):
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0])
-def test_certain_answers_tell_nothing(sure):
+def test_certain_answers_have_no_gain(sure):
     held = np.full((50, 3, 2), [sure, 1 - sure])
     assert (GreedyBatch(held).gains() == 0).all()

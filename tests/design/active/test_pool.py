@@ -24,7 +24,7 @@ def some_questions(form, count=20, n_objects=9, seed=1):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_chances_of_answers_are_those_of_their_comparisons(kind):
+def test_answer_probabilities_are_those_of_their_comparisons(kind):
     form, draws = form_of(kind), some_draws()
     questions = some_questions(form)
     found = form.probabilities(draws, questions)
@@ -46,21 +46,21 @@ def test_the_key_of_an_answer_is_that_of_its_question(kind):
             assert form.key_of(form.comparisons(question, answer)) == key
 
 
-def test_the_order_of_the_options_makes_no_other_question():
+def test_keys_ignore_the_order_of_options():
     first, second = form_of("triplet").keys(np.array([[4, 1, 2], [4, 2, 1]]))
     assert first == second
     other, same = form_of("odd-one-out").keys(np.array([[4, 1, 2], [2, 4, 1]]))
     assert other == same
 
 
-def test_who_is_the_odd_one_of_three():
+def test_comparisons_of_odd_one_out_and_most_central():
     form = form_of("odd-one-out")
     assert form.comparisons(np.array([7, 8, 9]), 0).tolist() == [[8, 9, 8, 7], [8, 9, 9, 7]]
     assert form_of("most-central").comparisons(np.array([7, 8, 9]), 0).tolist() == [[7, 8, 8, 9], [7, 9, 8, 9]]
 
 
 @pytest.mark.parametrize("kind", ["pairs", "3 of 2", "0 of 4", "9 of 20", "2 of 30"])
-def test_forms_that_there_are_not(kind):
+def test_unknown_forms_are_rejected(kind):
     with pytest.raises(ValueError, match="of"):
         form_of(kind)
 
@@ -73,7 +73,7 @@ def keys_of(pool, count, rng):
 
 
 @pytest.mark.parametrize(("form", "expected"), [(TRIPLET, 6 * comb(5, 2)), (ODD, comb(6, 3)), (form_of("2 of 4"), 30)])
-def test_a_pool_knows_its_size_and_all_of_it_can_be_drawn(form, expected, rng):
+def test_the_size_of_a_pool_is_the_number_of_distinct_questions(form, expected, rng):
     pool = Pool(form, 6)
     assert pool.size == expected == len(keys_of(pool, 4000, rng))
     everything = pool.draw_new(pool.size, rng, ())
@@ -81,7 +81,7 @@ def test_a_pool_knows_its_size_and_all_of_it_can_be_drawn(form, expected, rng):
     assert len(pool.draw_new(3, rng, form.keys(everything))) == 0
 
 
-def test_objects_that_may_not_meet(rng):
+def test_groups_kept_apart(rng):
     pool = Pool(TRIPLET, 7, apart=[[0, 1, 2], [3, 4]])
     found = keys_of(pool, 6000, rng)
     for group in ({0, 1, 2}, {3, 4}):
@@ -99,7 +99,7 @@ def test_each_question_is_as_likely_as_any_other(rng):
     assert (counts.min() > 850) & (counts.max() < 1150)
 
 
-def test_only_what_is_allowed_is_drawn_and_in_either_order(rng):
+def test_allowed_questions_are_drawn_in_either_order(rng):
     allowed = np.array([[0, 1, 2], [0, 2, 1], [3, 1, 2]])
     pool = Pool(TRIPLET, 4, allowed)
     assert pool.size == 2

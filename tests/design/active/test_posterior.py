@@ -20,7 +20,7 @@ def first():
     return update_posterior(ANSWERS[:250], 2, seed=0)
 
 
-def test_going_on_ends_where_a_new_start_ends(first):
+def test_a_continued_posterior_matches_a_new_one(first):
     """The chances of answers are those of a posterior that was drawn from nothing."""
     later = update_posterior(ANSWERS, 2, seed=1, before=first)
     anew = update_posterior(ANSWERS, 2, seed=2)
@@ -30,7 +30,7 @@ def test_going_on_ends_where_a_new_start_ends(first):
     assert np.abs(one - other).mean() < 0.5 * np.abs(predictive_probability(first.draws, ASKED) - other).mean() + 0.01
 
 
-def test_chains_begin_anew_when_answers_have_grown_by_a_third(quick, monkeypatch):
+def test_chains_restart_after_a_third_more_answers(quick, monkeypatch):
     begun = []
     plain = posterior.sample_until_converged
     monkeypatch.setattr(
@@ -44,7 +44,7 @@ def test_chains_begin_anew_when_answers_have_grown_by_a_third(quick, monkeypatch
     assert [pace is None for pace in begun] == [True, False, True]
 
 
-def test_objects_that_nobody_was_asked_about_may_be_anywhere():
+def test_unseen_objects_come_from_the_prior():
     answers = ANSWERS[(ANSWERS.rows < 10).all(axis=1)]
     draws = update_posterior(answers, 2, seed=0).draws
     assert draws.points.shape[1] == 12
@@ -53,7 +53,7 @@ def test_objects_that_nobody_was_asked_about_may_be_anywhere():
     assert np.isfinite(known)
 
 
-def test_people_come_and_go(first):
+def test_annotators_may_be_added_later(first):
     told = replace(ANSWERS, annotators=np.where(np.arange(300) % 3, "ann", "bob"))
     with_people = update_posterior(told[:250], 2, seed=0)
     later = update_posterior(told, 2, seed=1, before=with_people)

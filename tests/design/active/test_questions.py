@@ -1,4 +1,4 @@
-"""Questions from the outside: asking, telling, the honest error, files, and what goes wrong."""
+"""Questions: ask and tell, the held-out error, files, and errors."""
 
 import threading
 
@@ -34,7 +34,7 @@ def ask_and_tell(asking, k, rng, annotator=None):
 
 
 @pytest.fixture
-def told(rng):
+def active(rng):
     """Return questions with 120 answers."""
     asking = Questions(10, random_state=0, test_share=0.3)
     for _ in range(4):
@@ -43,17 +43,17 @@ def told(rng):
     return asking
 
 
-def test_a_simulation_takes_ten_lines(told):
-    assert told.comparisons_.rows.shape == (120, 3)
-    assert told.comparisons_.n_objects == 10
-    purposes = told.purposes_
+def test_a_simulation_takes_ten_lines(active):
+    assert active.comparisons_.rows.shape == (120, 3)
+    assert active.comparisons_.n_objects == 10
+    purposes = active.purposes_
     assert set(purposes) <= {"start", "information", "test", "repeat"}
     assert 36 <= (purposes == "test").sum() <= 50  # the first 30, and then as many as are due
     assert (purposes == "start").sum() <= 6 < 60 < (purposes == "information").sum()
-    assert told.model_.embedding_.shape == (10, 2)
-    assert told.model_ is told.model_
-    new = answers_to(told.pool.draw(300, np.random.default_rng(5)), np.random.default_rng(6), flipped=0.0)
-    assert told.model_.score(new) > 0.75
+    assert active.model_.embedding_.shape == (10, 2)
+    assert active.model_ is active.model_
+    new = answers_to(active.pool.draw(300, np.random.default_rng(5)), np.random.default_rng(6), flipped=0.0)
+    assert active.model_.score(new) > 0.75
 
 
 def test_rows_come_with_their_purposes_and_labels(rng):
@@ -65,7 +65,7 @@ def test_rows_come_with_their_purposes_and_labels(rng):
     assert all(len(set(row.tolist())) == 3 for row in asked)
 
 
-def test_nobody_is_asked_twice_and_another_may_be(rng):
+def test_no_annotator_gets_a_question_twice(rng):
     asking = Questions(5, random_state=0, test_share=0, repeat_share=0)
     first = asking.ask(30, annotator="ann")
     assert len(set(asking.form.keys(first.rows))) == 30
@@ -78,7 +78,7 @@ def test_nobody_is_asked_twice_and_another_may_be(rng):
     assert set(asking.form.keys(asking.ask(30, annotator="bob").rows)) == set(asking.form.keys(first.rows))
 
 
-def test_where_nobody_is_named_a_question_waits_for_its_answer_only(rng):
+def test_without_annotators_an_answered_question_may_come_again(rng):
     asking = Questions(5, random_state=0)
     asked = asking.ask(30)
     with pytest.raises(ValueError, match="ask for fewer"):
@@ -87,7 +87,7 @@ def test_where_nobody_is_named_a_question_waits_for_its_answer_only(rng):
     assert len(asking.ask(30)) == 30
 
 
-def test_of_a_list_each_is_asked_once(rng):
+def test_each_allowed_question_is_asked_once(rng):
     allowed = [[0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4, 0]]
     asking = Questions(5, allowed=allowed, random_state=0)
     asked = asking.ask(4)
@@ -97,7 +97,7 @@ def test_of_a_list_each_is_asked_once(rng):
         asking.ask(1)
 
 
-def test_objects_that_may_not_meet_do_not(told, rng):
+def test_objects_kept_apart_are_in_no_question_together(active, rng):
     asking = Questions(10, apart=[[0, 1, 2, 3]], random_state=0)
     for _ in range(3):
         asked = ask_and_tell(asking, 30, rng)
@@ -116,27 +116,27 @@ def test_repeats_are_random_questions_of_others(rng):
     assert set(asking.form.keys(np.array(again))) <= set(asking.form.keys(random))
 
 
-def test_new_objects_are_asked_about_at_once(told, rng):
-    told.add(["new"])
-    asked = told.ask(3)
+def test_new_objects_are_asked_about_at_once(active, rng):
+    active.add(["new"])
+    asked = active.ask(3)
     assert (asked.rows == "new").any(axis=1).sum() >= 1
     with pytest.raises(ValueError, match="different names"):
-        told.add(["new"])
+        active.add(["new"])
 
 
-def test_the_batch_is_spread(told):
+def test_the_batch_is_spread(active):
     """Over heads and over objects, and no question comes twice."""
-    asked = told.ask(40)
-    assert len(set(told.form.keys(asked.rows))) == 40
+    asked = active.ask(40)
+    assert len(set(active.form.keys(asked.rows))) == 40
     assert np.bincount(asked.rows[:, 0]).max() <= 12
     assert len(np.unique(asked.rows)) == 10
 
 
-def test_chosen_questions_are_the_uncertain_ones(told):
-    asked = told.ask(30)
+def test_chosen_questions_are_the_uncertain_ones(active):
+    asked = active.ask(30)
     chosen = asked.rows[np.array(asked.purposes) == "information"]
-    chances = told.model_.predict_proba(chosen)[:, 1]
-    usual = told.model_.predict_proba(told.pool.draw(300, np.random.default_rng(1)))[:, 1]
+    chances = active.model_.predict_proba(chosen)[:, 1]
+    usual = active.model_.predict_proba(active.pool.draw(300, np.random.default_rng(1)))[:, 1]
     assert np.abs(chances - 0.5).mean() < np.abs(usual - 0.5).mean()
 
 
@@ -158,7 +158,7 @@ def test_focus(focus, rng):
 
 
 @pytest.mark.parametrize("kind", ["odd-one-out", "most-central", "2 of 4"])
-def test_other_ways_to_ask(kind, rng):
+def test_other_forms(kind, rng):
     asking = Questions(10, kind=kind, random_state=0)
     for _ in range(2):
         asked = asking.ask(15)
@@ -178,9 +178,9 @@ def test_answers_by_the_object_that_they_name():
 
 def test_comparisons_from_elsewhere(rng):
     rows = answers_to(Questions(10, random_state=1).pool.draw(40, rng), rng)
-    told = Comparisons.from_triplets(rows, annotators=["ann"] * 20 + ["bob"] * 20)
+    given = Comparisons.from_triplets(rows, annotators=["ann"] * 20 + ["bob"] * 20)
     asking = Questions(10, random_state=0)
-    asking.tell(told, purposes=["test"] * 10 + ["other"] * 30)
+    asking.tell(given, purposes=["test"] * 10 + ["other"] * 30)
     np.testing.assert_array_equal(asking.comparisons_.rows, rows)
     assert asking.held_out_error().n_answers == 10
     had = asking.form.keys(rows[:20])
@@ -188,27 +188,27 @@ def test_comparisons_from_elsewhere(rng):
 
 
 def test_trials_from_elsewhere_stay_whole():
-    told = Comparisons.from_quadruplets(
+    given = Comparisons.from_quadruplets(
         [[1, 2, 1, 0], [4, 5, 4, 3], [1, 2, 2, 0], [4, 5, 5, 3]], trials=[7, 8, 7, 8], n_objects=6
     )
     asking = Questions(6, kind="odd-one-out", random_state=0)
-    asking.tell(told, purposes=["test", "other", "test", "other"])
+    asking.tell(given, purposes=["test", "other", "test", "other"])
     assert asking.comparisons_.trials.tolist() == [0, 0, 1, 1]
     assert asking.purposes_.tolist() == ["test", "test", "other", "other"]
     assert asking._record.keys == [(0, 1, 2), (3, 4, 5)]
 
 
-# The honest error.
+# The held-out error.
 
 
-def test_the_honest_error_is_that_of_the_random_share_alone(told):
-    error = told.held_out_error()
-    assert error.n_answers == (told.purposes_ == "test").sum()
+def test_the_held_out_error_is_that_of_random_questions(active):
+    error = active.held_out_error()
+    assert error.n_answers == (active.purposes_ == "test").sum()
     assert error.low <= error <= error.high
     assert 0.0 <= float(error) < 0.5
 
 
-def test_the_honest_error_leaves_a_question_out(rng):
+def test_the_held_out_error_matches_refits_without_the_question(rng):
     """The chances that it goes by are those of fits that have not seen the question."""
     asking = Questions(8, random_state=0, test_share=0.4)
     points = POINTS[:8]
@@ -241,15 +241,15 @@ def test_shares_hold_and_what_comes_first_counts(rng):
     assert (purposes == "repeat").sum() == 16
 
 
-def test_without_random_questions_there_is_no_honest_error(rng):
+def test_without_random_questions_there_is_no_held_out_error(rng):
     asking = Questions(10, test_share=0, random_state=0)
     ask_and_tell(asking, 20, rng)
     with pytest.raises(ValueError, match="no answers to random questions"):
         asking.held_out_error()
 
 
-def test_the_outlook_is_that_of_its_own_answers(told):
-    found = told.outlook(60)
+def test_the_outlook_is_that_of_its_own_answers(active):
+    found = active.outlook(60)
     assert (found.n_answers_now, found.n_answers_more) == (120, 60)
     assert found.error_then < found.error_now
     assert "60 more answers" in str(found)
@@ -258,7 +258,7 @@ def test_the_outlook_is_that_of_its_own_answers(told):
 # In the background.
 
 
-def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, monkeypatch):
+def test_tell_returns_at_once_and_ask_works_while_learning(active, rng, monkeypatch):
     begun, asked_meanwhile, found = threading.Event(), threading.Event(), []
 
     def waits(*arguments, **settings):
@@ -267,23 +267,23 @@ def test_telling_returns_at_once_and_asking_goes_on_while_it_learns(told, rng, m
         return update_posterior(*arguments, **settings)
 
     monkeypatch.setattr(questions, "update_posterior", waits)
-    ask_and_tell(told, 5, rng)
+    ask_and_tell(active, 5, rng)
     assert begun.wait(60)
-    assert len(told.ask(10)) == 10
+    assert len(active.ask(10)) == 10
     asked_meanwhile.set()
-    told.update()
+    active.update()
     assert found
     assert all(found)  # asking did not wait until learning gave up
 
 
-def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
+def test_questions_go_on_when_learning_fails(active, rng, monkeypatch, caplog):
     def fails(*arguments, silent):
         raise FloatingPointError("no map")
 
     monkeypatch.setattr(questions, "update_posterior", fails)
-    ask_and_tell(told, 5, rng)
-    told.update()
-    assert len(told.ask(10)) == 10
+    ask_and_tell(active, 5, rng)
+    active.update()
+    assert len(active.ask(10)) == 10
     assert "no map" in caplog.text
     fresh = Questions(10, random_state=0)
     ask_and_tell(fresh, 20, rng)
@@ -296,16 +296,16 @@ def test_questions_go_on_when_learning_fails(told, rng, monkeypatch, caplog):
 
 
 @pytest.mark.parametrize("write", [save_model, Questions.save])
-def test_saved_questions_go_on_as_if_nothing_had_happened(told, rng, tmp_path, write):
-    told.ask(3, annotator="ann")
-    write(told, tmp_path / "kept")
+def test_loaded_questions_continue_as_before(active, rng, tmp_path, write):
+    active.ask(3, annotator="ann")
+    write(active, tmp_path / "kept")
     again = Questions.load(tmp_path / "kept")
     again.update()
-    np.testing.assert_array_equal(again.comparisons_.rows, told.comparisons_.rows)
-    assert again.purposes_.tolist() == told.purposes_.tolist()
-    assert again._record.open_for("ann") == told._record.open_for("ann")
+    np.testing.assert_array_equal(again.comparisons_.rows, active.comparisons_.rows)
+    assert again.purposes_.tolist() == active.purposes_.tolist()
+    assert again._record.open_for("ann") == active._record.open_for("ann")
     assert isinstance(load_model(tmp_path / "kept"), Questions)
-    assert again._rng.random() == Questions.load(tmp_path / "kept")._rng.random() == told._rng.random()
+    assert again._rng.random() == Questions.load(tmp_path / "kept")._rng.random() == active._rng.random()
     assert len(again.ask(10)) == 10
 
 
@@ -323,9 +323,9 @@ def test_all_settings_are_kept(tmp_path):
     assert Questions.load(tmp_path).pool.size == 2
 
 
-def test_a_folder_with_something_else(tmp_path, told):
-    told.model_.random_state = 0
-    save_model(told.model_, tmp_path)
+def test_a_folder_of_another_model_is_rejected(tmp_path, active):
+    active.model_.random_state = 0
+    save_model(active.model_, tmp_path)
     with pytest.raises(ValueError, match="a model and no questions"):
         Questions.load(tmp_path)
 
@@ -344,7 +344,7 @@ def test_a_folder_with_something_else(tmp_path, told):
         ([["a", "b", "c"]], ["b", "c"], "3 answers to 2 questions"),
     ],
 )
-def test_answers_that_are_none_leave_everything_as_it_was(rows, answers, message):
+def test_invalid_answers_change_nothing(rows, answers, message):
     asking = Questions(list("abcde"), random_state=0)
     asking.tell([["a", "b", "c"]])
     with pytest.raises(ValueError, match=message):
@@ -352,7 +352,7 @@ def test_answers_that_are_none_leave_everything_as_it_was(rows, answers, message
     assert len(asking.comparisons_) == 1
 
 
-def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
+def test_unsolicited_and_contradictory_answers_are_accepted():
     asking = Questions(5, random_state=0)
     asking.tell([[0, 1, 2], [0, 2, 1]], annotator="ann")
     asking.tell([[0, 2, 1]], annotator="bob")
@@ -376,7 +376,7 @@ def test_an_answer_that_was_never_asked_for_and_its_contradiction_are_taken():
         ({"objects": 5, "n_components": 7}, "no map of 7 dimensions"),
     ],
 )
-def test_settings_that_make_no_sense(arguments, message):
+def test_invalid_settings_are_rejected(arguments, message):
     with pytest.raises(ValueError, match=message):
         Questions(**arguments)
 

@@ -14,57 +14,57 @@ def record():
     return Record(form_of("triplet"), 6)
 
 
-def said(anchor, near, far):
+def answer(anchor, near, far):
     return np.array([[anchor, near, anchor, far]])
 
 
-def test_an_answer_is_for_what_it_was_asked_for(record):
+def test_an_answer_has_the_purpose_of_its_question(record):
     record.ask(np.array([0, 1, 2]), "test", "ann")
     record.ask(np.array([0, 1, 2]), "information", None)
-    record.tell(said(0, 2, 1), "ann")
-    record.tell(said(0, 2, 1), "bob")  # whom nobody in particular was asked
-    record.tell(said(3, 2, 1), "bob")
+    record.tell(answer(0, 2, 1), "ann")
+    record.tell(answer(0, 2, 1), "bob")  # whom nobody in particular was asked
+    record.tell(answer(3, 2, 1), "bob")
     assert record.purposes == ["test", "information", "other"]
     assert record.open == {}
 
 
-def test_the_second_answer_of_a_person_is_kept_and_does_not_count(record):
+def test_a_second_answer_is_kept_without_counting(record):
     for person in ("ann", "ann", "bob"):
-        record.tell(said(0, 1, 2), person)
+        record.tell(answer(0, 1, 2), person)
     assert record.purposes == ["other", "again", "other"]
     np.testing.assert_array_equal(record.comparisons(OBJECTS).sample_weight, [1, 0, 1])
 
 
 def test_a_repeat_counts(record):
-    record.tell(said(0, 1, 2), "ann")
+    record.tell(answer(0, 1, 2), "ann")
     record.ask(np.array([0, 1, 2]), "repeat", "ann")
-    record.tell(said(0, 2, 1), "ann")
+    record.tell(answer(0, 2, 1), "ann")
     assert record.purposes == ["other", "repeat"]
     assert record.comparisons(OBJECTS).weights is None
 
 
-def test_who_has_had_what(record):
+def test_questions_seen_by_annotators(record):
     record.ask(np.array([0, 2, 1]), "start", "ann")
-    record.tell(said(3, 4, 5), None)
+    record.tell(answer(3, 4, 5), None)
     assert record.seen_by("ann") == {(0, 1, 2)} == record.open_for("ann")
     assert record.seen_by("bob") == set() == record.open_for(None)
     assert record.seen_by_anyone() == {(0, 1, 2), (3, 4, 5)}
 
 
-def test_objects_are_counted_once_a_question(record):
+def test_objects_are_counted_once_per_question(record):
     record.ask(np.array([0, 1, 2]), "start", None)
-    record.tell(said(0, 1, 2), None)
-    record.tell(said(0, 3, 4), None)
+    record.tell(answer(0, 1, 2), None)
+    record.tell(answer(0, 3, 4), None)
     assert record.counts.tolist() == [2, 1, 1, 1, 1, 0]
 
 
-def test_a_random_question_that_was_asked_already_counts_as_random_from_then_on(record):
-    record.tell(said(0, 1, 2), "ann")
-    record.tell(said(0, 1, 2), "bob")
+def test_a_seen_question_that_is_drawn_counts_as_random(record):
+    record.tell(answer(0, 1, 2), "ann")
+    record.tell(answer(0, 1, 2), "bob")
     record.ask(np.array([3, 4, 5]), "information", "bob")
     record.count_as_test("bob", (0, 1, 2))
     record.count_as_test("bob", (3, 4, 5))
-    record.tell(said(3, 4, 5), "bob")
+    record.tell(answer(3, 4, 5), "bob")
     assert record.purposes == ["other", "test", "test"]
 
 
@@ -78,10 +78,10 @@ def test_rows_of_one_answer_are_one_trial():
     assert record.purposes_of_rows().tolist() == ["other"] * 4
 
 
-def test_a_state_gives_the_record_back(record):
-    record.tell(said(0, 1, 2), "ann")
-    record.tell(said(0, 1, 2), "ann")
-    record.tell(said(1, 3, 2), None, "test")
+def test_a_record_is_restored_from_its_state(record):
+    record.tell(answer(0, 1, 2), "ann")
+    record.tell(answer(0, 1, 2), "ann")
+    record.tell(answer(1, 3, 2), None, "test")
     record.ask(np.array([3, 4, 5]), "information", 7)
     again = Record.from_state(record.form, 6, record.state())
     for name in ("keys", "annotators", "purposes"):
@@ -92,12 +92,12 @@ def test_a_state_gives_the_record_back(record):
 
 
 def test_a_state_about_other_objects_is_refused(record):
-    record.tell(said(0, 1, 5), None)
+    record.tell(answer(0, 1, 5), None)
     with pytest.raises(ValueError, match="not there"):
         Record.from_state(record.form, 4, record.state())
 
 
 def test_answers_without_an_annotator_go_with_named_ones(record):
-    record.tell(said(0, 1, 2), "ann")
-    record.tell(said(0, 2, 1), None)
+    record.tell(answer(0, 1, 2), "ann")
+    record.tell(answer(0, 2, 1), None)
     assert record.comparisons(OBJECTS).annotators.tolist() == ["ann", "(unnamed)"]

@@ -56,7 +56,7 @@ def test_derivatives_of_log_odds():
         np.testing.assert_allclose(slopes[:, place], (up - down) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_what_is_learned_has_the_covariance_of_algebra():
+def test_preposterior_draws_have_the_exact_covariances():
     told, new, tested = (quadruplets(5, m, seed) for m, seed in ((60, 1), (40, 2), (6, 3)))
     weights = np.linspace(0.5, 2, 40)
     k = 40_000
@@ -92,7 +92,7 @@ def _dense(rows):
     return log_odds(TRUTH, rows), log_odds_jacobian(TRUTH, rows).toarray()
 
 
-def test_a_shift_a_turn_and_a_size_are_no_error_of_a_place():
+def test_similarity_transformations_are_no_displacement():
     nothing = WeightedComparisons(np.empty((0, 4), int), np.empty(0))
     found = draw_preposterior(TRUTH, nothing, nothing, quadruplets(5, 2, 0), 20_000, np.random.default_rng(0))
     # Only the prior is left: of 10 directions, 4 are similarities, and the rest hold their share of the variance.
@@ -109,7 +109,7 @@ def test_error_on_answers_is_floor_and_excess():
 
 
 @pytest.mark.parametrize(("mean", "deviation", "left"), [(0.5, 1.0, 0.5), (2.0, 1.5, 0.8), (0.1, 3.0, 0.2)])
-def test_fall_against_an_integral(mean, deviation, left):
+def test_error_reduction_against_an_integral(mean, deviation, left):
     rng = np.random.default_rng(0)
     k = 200_000
     learned = np.sqrt(1 - left) * rng.standard_normal((k, 1))
@@ -128,7 +128,7 @@ def test_fall_against_an_integral(mean, deviation, left):
 
 
 @pytest.mark.parametrize("kind", ["triplet", "odd-one-out", "2 of 4"])
-def test_questions_future_of_every_kind(kind):
+def test_future_questions_of_every_kind(kind):
     rng = np.random.default_rng(0)
     draws = Draws(rng.normal(size=(30, 7, 2)), np.full(30, 5.0), np.full(30, 0.1), np.full(30, 0.02))
     ahead = Lookahead(draws, Pool(form_of(kind), 7), rng)
@@ -152,7 +152,7 @@ def test_chosen_questions_bring_more_than_random_ones_and_many_more_than_few(stu
         assert each.error_low < each.error_now < each.error_high
 
 
-def test_the_gain_that_posteriors_of_simulated_answers_have(study):
+def test_gains_match_posteriors_of_simulated_answers(study):
     """Some draws are the truth in turn: they answer new questions, and a posterior is fitted to all answers."""
     answers, model = study
     rng = np.random.default_rng(5)
@@ -212,7 +212,7 @@ def test_recommendations_and_their_reasons():
     assert an_outlook().to_dict()["recommendation"] == "go on"
 
 
-def test_the_recommendation_does_not_depend_on_how_far_one_looks():
+def test_the_recommendation_does_not_depend_on_the_horizon():
     """What is above the floor falls like one over the answers; sizes that lie on that curve say the same."""
     near, far = (
         an_outlook(n_answers_more=more, floor=0.1, error_now=0.14, error_then=0.1 + 0.04 * 600 / (600 + more))
@@ -224,7 +224,7 @@ def test_the_recommendation_does_not_depend_on_how_far_one_looks():
     assert near.recommendation == far.recommendation == "go on"
 
 
-def test_an_honest_error_that_does_not_fit_is_told():
+def test_an_unexpected_held_out_error_is_a_warning():
     fits, worse = (HeldOutError.of(np.repeat([1.0, 0.0], sizes)) for sizes in ((12, 88), (40, 60)))
     assert an_outlook(held_out=fits).warning is None
     assert "erred more than the posterior expects, 0.40" in str(an_outlook(held_out=worse))
@@ -245,7 +245,7 @@ def test_bad_settings(study, settings, message):
         outlook(model, answers, **settings)
 
 
-def test_models_that_cannot_look_ahead(study):
+def test_models_without_a_posterior_are_rejected(study):
     answers, model = study
     with pytest.raises(ValueError, match="fit a PosteriorEmbedding"):
         outlook(STE(2), answers)

@@ -1,4 +1,4 @@
-"""From answers to lists: what is told, what counts, which kind is asked."""
+"""From answers to lists: notes, purposes, kinds."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_purposes_and_numbers_of_trials_come_from_the_file_and_catch_trials_do_n
         StudyHistory.of(read_answers(table_of(3, purpose=["catch"] * 3), also=["purpose"]), "purpose", None)
 
 
-def test_weights_are_told_not_to_count_and_those_of_nothing_are_left_out():
+def test_weights_are_ignored_with_a_note_and_zero_weights_dropped():
     history = StudyHistory.of(read_answers(table_of(12, weight=[1, 2, 0] * 4)), None, None)
     made = generate_lists(ListRequest(4, n_components=2), history)
     assert "weights of answers are not used to choose questions: each answer counts as one" in made.notes
@@ -71,7 +71,7 @@ def test_weights_are_told_not_to_count_and_those_of_nothing_are_left_out():
         ({"near_1": ["a"], "near_2": ["b"], "far_1": ["d"], "far_2": ["e"]}, "triplet"),
     ],
 )
-def test_the_kind_that_goes_on_with_answers(table, kind):
+def test_the_kind_of_further_questions(table, kind):
     answers = read_answers(table)
     assert kind_to_ask(answers) == kind
     named = [set(each.named) for each in answered_questions(answers)]
@@ -87,7 +87,7 @@ def test_integers_of_a_file_are_the_names_of_a_list():
     assert made.new_objects == ("10",)
 
 
-def test_obvious_questions_are_those_that_the_posterior_is_sure_of():
+def test_catch_trials_are_certain_by_the_posterior():
     """Two groups that lie far apart: whatever is obvious has its right answer in the group of the anchor."""
     questions = Questions(OBJECTS, 2, test_share=0, repeat_share=0, random_state=0)
     questions.tell(rows(120))
@@ -102,6 +102,6 @@ def test_obvious_questions_are_those_that_the_posterior_is_sure_of():
         generate_catch_trials(questions, 61, [set()], np.random.default_rng(0))
 
 
-def test_neighbors_can_be_what_matters():
+def test_focus_on_neighbors():
     history = StudyHistory.of(read_answers(table_of(30)), None, None)
     assert len(generate_lists(ListRequest(4, n_components=2, focus=["neighbors"]), history).trials) == 4

@@ -25,28 +25,28 @@ def test_names_are_lines_or_a_column(text, names, tmp_path):
     assert read_names(written(tmp_path, text)) == names
 
 
-def test_names_must_differ_and_be_there(tmp_path):
+def test_repeated_and_missing_names_are_rejected(tmp_path):
     with pytest.raises(ValueError, match=r"given.csv names objects twice: 'cat'"):
         read_names(written(tmp_path, "cat\ndog\ncat\n"))
     with pytest.raises(ValueError, match="names no object; write one name on each line"):
         read_names(written(tmp_path, "object\n"))
 
 
-def test_groups_are_words_or_lines_of_a_file(tmp_path):
+def test_groups_are_arguments_or_lines_of_a_file(tmp_path):
     path = written(tmp_path, 'cat,dog\n"salt, pepper",sugar,\n')
     assert read_groups([("a", "b"), (str(path),)]) == [["a", "b"], ["cat", "dog"], ["salt, pepper", "sugar"]]
     with pytest.raises(ValueError, match="'cat' alone cannot be kept apart"):
         read_groups([("cat",)])
 
 
-def test_people_come_from_words_or_a_file(tmp_path):
+def test_participants_are_arguments_or_lines_of_a_file(tmp_path):
     assert names_or_file(("ann", "bob"), "participant") == ["ann", "bob"]
     assert names_or_file((str(written(tmp_path, "participant\nann\nbob\n")),), "participant") == ["ann", "bob"]
     assert new_names(100, ["p001"])[:2] == ["p002", "p003"]
     assert len(set(new_names(100, ["p001"]))) == 100
 
 
-def test_a_name_that_is_not_known_is_told_with_one_like_it():
+def test_unknown_names_are_rejected_with_a_suggestion():
     check_names(["cat"], ["cat", "dog"], "--focus")
     with pytest.raises(ValueError, match="--focus: 'cta' is none of the 2 objects; perhaps 'cat' is meant"):
         check_names(["cta", "dog"], ["cat", "dog"], "--focus")
@@ -69,7 +69,7 @@ def test_allowed_questions_have_the_columns_of_answers(text, kind, rows, tmp_pat
     assert read_allowed(written(tmp_path, text), kind, len(rows[0])) == rows
 
 
-def test_a_question_with_an_object_twice_is_told_by_its_line(tmp_path):
+def test_repeated_objects_are_rejected_with_their_line(tmp_path):
     path = written(tmp_path, "anchor,left,right\ncat,dog,cow\ncat,dog,cat\n")
     with pytest.raises(ValueError, match=r"given.csv:3: a question of kind 'triplet' has 3 different objects"):
         read_allowed(path, "triplet", 3)

@@ -43,7 +43,7 @@ def test_shares_hold_over_all_lists_and_nobody_gets_a_question_twice(kind):
         assert len(set(keys)) == 10
 
 
-def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
+def test_a_repeat_is_a_random_question_of_another_with_swapped_positions():
     trials = made(ListSettings(20, ("ann", "bob", "cem"), QuestionMix(0.2, 0.1)))
     tests = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
@@ -54,7 +54,7 @@ def test_a_repeat_is_a_random_question_of_somebody_else_with_sides_swapped():
         assert first.shown[1:] == trial.shown[:0:-1]
 
 
-def test_where_nobody_is_named_a_repeat_comes_half_a_list_later():
+def test_without_participants_a_repeat_comes_half_a_list_later():
     trials = made(ListSettings(40, (), QuestionMix(0.3, 0.2)))
     first = {same(trial): trial for trial in trials if trial.purpose == "test"}
     repeats = [trial for trial in trials if trial.purpose == "repeat"]
@@ -63,7 +63,7 @@ def test_where_nobody_is_named_a_repeat_comes_half_a_list_later():
     assert all(trial.shown[1:] == first[same(trial)].shown[:0:-1] for trial in repeats)
 
 
-def test_what_somebody_answered_is_not_asked_again():
+def test_answered_questions_are_not_asked_again():
     """Of 12 questions about four objects ann has had seven, so that she gets the other five."""
     every = [
         (head, *(o for o in "abcd" if o not in (head, left_out)))
@@ -82,7 +82,7 @@ def test_what_somebody_answered_is_not_asked_again():
         make_lists(ask, ListSettings(6, ("ann",)), had, np.random.default_rng(0))
 
 
-def test_more_questions_than_there_are_is_an_error():
+def test_more_questions_than_the_pool_has_are_rejected():
     with pytest.raises(
         ValueError, match="there are 12 questions to ask, not 13; ask for fewer with -n, or add objects"
     ):
@@ -100,7 +100,7 @@ def test_random_questions_are_drawn_from_the_whole_pool_alike():
     assert all(abs(count - 25) < 17 for count in times.values())
 
 
-def test_catch_trials_are_added_evenly_and_their_right_answers_stand_on_both_sides():
+def test_catch_trials_are_evenly_spaced_and_counterbalanced():
     catches = [CatchTrial((at, at + 1, at + 2), (at + 1,)) for at in range(4)]
     trials = made(ListSettings(20, ("ann", "bob"), QuestionMix(0.1, 0.1), [catches, catches]))
     for theirs in lists_of(trials).values():
@@ -127,7 +127,7 @@ def test_the_same_seed_makes_the_same_lists():
     assert made(settings, seed=4) != made(settings, seed=5)
 
 
-def test_objects_that_must_not_meet_never_do_and_only_allowed_questions_are_asked():
+def test_apart_and_allowed_are_respected():
     trials = made(ListSettings(60, (), QuestionMix(0.3, 0.1)), apart=[["a", "b", "c"]])
     assert all(len(set(trial.shown) & set("abc")) < 2 for trial in trials)
     allowed = [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"], ["d", "e", "f"]]
@@ -150,7 +150,7 @@ def counts_of(placed, lists, n_objects):
 @pytest.mark.parametrize(
     ("n_objects", "n_questions", "n_places", "n_lists"), [(20, 60, 2, 4), (15, 60, 3, 2), (30, 40, 8, 1)]
 )
-def test_each_object_is_in_each_place_about_equally_often(n_objects, n_questions, n_places, n_lists):
+def test_each_object_is_in_each_position_about_equally_often(n_objects, n_questions, n_places, n_lists):
     rng = np.random.default_rng(0)
     rows, lists = drawn(n_objects, n_questions, n_places, n_lists, rng)
     placed = counterbalance(rows, [[Showing(int(at))] for at in lists], n_objects, rng)
@@ -171,7 +171,7 @@ def test_a_second_showing_counts_with_its_sides_swapped():
     assert np.ptp(counts_of(both, np.zeros(50, int), 9)[0], axis=1).max() == 0
 
 
-def test_right_answers_are_spread_over_the_places():
+def test_right_answers_are_counterbalanced():
     rng = np.random.default_rng(2)
     rows, _ = drawn(12, 40, 2, 1, rng)
     right = [int(row[0]) if at < 8 else -1 for at, row in enumerate(rows)]

@@ -126,7 +126,7 @@ def test_qualtrics_gets_text_to_import_and_a_key(tmp_path):
     read_back(tmp_path / "answers.csv", TRIPLETS, "triplet")
 
 
-def test_people_whose_names_look_alike_have_blocks_of_their_own(tmp_path):
+def test_participants_with_similar_names_have_separate_blocks(tmp_path):
     trials = [Trial(who, 1, ("cat", "dog", "[[PageBreak]]"), "test") for who in ("a b", "a_b", "é")]
     write_sheets(trials, "triplet", tmp_path / "q.txt", "qualtrics")
     text = (tmp_path / "q.txt").read_text(encoding="utf-8")
@@ -162,5 +162,5 @@ def test_the_ending_says_what_is_written():
         "qualtrics",
     ]
     assert format_of(Path("q.dat"), "csv") == "csv"
-    with pytest.raises(ValueError, match=r"q\.dat: the ending does not say what to write .* say --format"):
+    with pytest.raises(ValueError, match=r"q\.dat: the ending is of no known format .* give --format"):
         format_of(Path("q.dat"), None)

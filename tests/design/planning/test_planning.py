@@ -66,7 +66,7 @@ class TestTheorem:
         assert steepest == pytest.approx(constant, rel=1e-3)
 
     @pytest.mark.parametrize("wrong", [{"mu": 0}, {"nu": -1}, {"delta": 1}, {"power": 3}])
-    def test_refuses_what_makes_no_sense(self, wrong):
+    def test_invalid_arguments_are_rejected(self, wrong):
         with pytest.raises(ValueError, match="wanted mu > 0"):
             theorem_bound(10, 2, 0.1, **wrong)
         with pytest.raises(ValueError, match="excess=0"):
@@ -93,7 +93,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("noise", [0.4, 0.49])
     @pytest.mark.parametrize("n_annotators", [2, 8, 30])
-    def test_noise_of_guesses_is_reached_though_nobody_guesses_more_than_always(self, n_annotators, noise):
+    def test_noise_of_guesses_is_reached_with_capped_rates(self, n_annotators, noise):
         for seed in range(10):
             design = Design(25, 2, noise, noise_model="guesses", n_annotators=n_annotators)
             truth = draw_ground_truth(design, np.random.default_rng(seed))
@@ -147,7 +147,7 @@ class TestAnswers:
         comparisons = truth_of(kind="ranking", n_shown=4).ask(30, np.random.default_rng(0)).comparisons
         assert np.bincount(comparisons.trials, comparisons.weights) == pytest.approx(np.ones(30))
 
-    def test_the_same_questions_are_asked_again(self):
+    def test_questions_are_asked_again(self):
         questions = truth_of().ask(500, np.random.default_rng(3)).comparisons
         reverse = Comparisons.from_triplets(questions.rows, y=-np.ones(500, dtype=int), n_objects=25)
         again = truth_of().ask_again(questions, np.random.default_rng(4))
@@ -156,7 +156,7 @@ class TestAnswers:
         new = np.column_stack([again.rows[:, :1], np.sort(again.rows[:, [1, 3]])])
         assert sorted(map(tuple, old.tolist())) == sorted(map(tuple, new.tolist()))
 
-    def test_a_pair_is_felt_once_within_an_answer(self):
+    def test_a_pair_is_perceived_once_within_an_answer(self):
         trial = [[0, 1, 2], [1, 0, 2], [2, 0, 1]]
         for noise_model in ("close-calls", "guesses"):
             design = Design(3, 2, 0.4, noise_model=noise_model)
@@ -192,13 +192,13 @@ class TestDesign:
             ({"kind": "grid", "n_shown": 3, "n_chosen": 3}, "one is not"),
         ],
     )
-    def test_says_what_is_wrong(self, settings, message):
+    def test_invalid_settings_are_rejected(self, settings, message):
         with pytest.raises(ValueError, match=message):
             Design(**{"n_objects": 10, "n_components": 2, **settings})
 
 
 class TestSearch:
-    def test_falling_errors_are_left_alone(self):
+    def test_monotone_errors_are_unchanged(self):
         errors = np.array([0.4, 0.3, 0.1])
         assert monotone(np.array([10, 20, 40]), errors) == pytest.approx(errors)
 
@@ -219,7 +219,7 @@ class TestSearch:
 
 
 class TestPredictedError:
-    def test_agrees_with_an_experiment_of_its_own(self):
+    def test_agrees_with_an_independent_simulation(self):
         reached = []
         for seed in range(6):
             points = make_gaussian(40, 3, random_state=seed)
@@ -242,7 +242,7 @@ class TestPredictedError:
         assert against["truth"].floor == 0 < against["truth"].error < 0.12
         assert against["answers"].floor == 0.15 < against["answers"].error < 0.2
 
-    def test_says_what_is_wrong(self):
+    def test_invalid_settings_are_rejected(self):
         questions = Comparisons.from_triplets([[0, 1, 2]] * 150)
         with pytest.raises(ValueError, match="only 150 questions"):
             predict_error(Design(3, 2), 100, questions=questions)
@@ -274,7 +274,7 @@ class TestPlan:
         reached = predict_error(Design(20, 2), found.n_answers, estimator=QUICK, n_replications=12, random_state=99)
         assert reached.error == pytest.approx(0.2, abs=0.025)
 
-    def test_an_answer_that_says_more_is_needed_less_often(self):
+    def test_informative_kinds_need_fewer_answers(self):
         ranking, triplet = quick_plan(kind="ranking", n_shown=4), quick_plan()
         assert ranking.n_answers < triplet.n_answers / 2
         assert ranking.n_comparisons == 6 * ranking.n_answers
@@ -298,7 +298,7 @@ class TestPlan:
         assert "0.235;" in text
         assert not re.search(r"\d\.\d{4}", text)
 
-    def test_the_theorem_is_told_only_where_it_promises_something(self):
+    def test_the_theorem_is_mentioned_only_if_it_bounds_the_risk(self):
         found = quick_plan()
         assert "heorem" not in str(found)
         assert theorem_excess(20, 2, found.n_comparisons) > 1
@@ -314,7 +314,7 @@ class TestPlan:
         assert found.theorem_answers == theorem_bound(20, 2, 0.1)
         assert json.loads(json.dumps(found.to_dict()))["study"]["n_objects"] == 20
 
-    def test_says_when_the_target_is_out_of_reach(self):
+    def test_targets_out_of_reach_are_rejected(self):
         with pytest.raises(ValueError, match=r"10% are wrong.*against='truth'"):
             quick_plan(target_error=0.1)
         with pytest.raises(ValueError, match="errors stay above 0"):
@@ -346,7 +346,7 @@ class TestPlan:
         assert "or more)" in plot_plan(found).get_title(loc="left")
         assert crossing(np.array([10, 100]), np.array([0.4, 0.3]), 0.2) == np.inf
 
-    def test_a_pilot_counts(self):
+    def test_the_answers_of_a_pilot_are_included(self):
         pilot, _, _ = pilot_of()
         settings = {"estimator": QUICK, "n_replications": 4, "random_state": 0}
         found = plan(Design(25, 2, pilot.noise), pilot.noise + 0.06, pilot=pilot, **settings)
@@ -364,7 +364,7 @@ class TestNoise:
         assert estimate.noise == pytest.approx(noise, abs=0.02)
         assert estimate.low < estimate.noise < estimate.high
 
-    def test_takes_guesses_for_what_they_are(self):
+    def test_noise_of_guesses(self):
         pilot, asked, _ = pilot_of(n_pilot=600, noise=0.2, noise_model="guesses")
         assert pilot.noise == pytest.approx(1 - asked.is_correct.mean(), abs=0.05)
         assert np.median(pilot.posterior.draws_.lapses) > 0.15
@@ -377,20 +377,20 @@ class TestNoise:
         assert estimate.n_answers == 800
         assert estimate.noise == pytest.approx(0.15, abs=0.03)
 
-    def test_answers_written_the_other_way_round_give_the_same(self):
+    def test_noise_does_not_depend_on_orientation(self):
         pilot, asked, _ = pilot_of()
         rows = asked.part(0, 300).comparisons.rows
         turned = Comparisons.from_triplets(rows[:, [0, 2, 1]], -np.ones(300, dtype=int), n_objects=25)
         assert estimate_noise(turned, 2, random_state=0).noise == pytest.approx(pilot.noise, rel=1e-9)
 
-    def test_needs_answers(self):
+    def test_noise_of_few_answers_is_rejected(self):
         with pytest.raises(ValueError, match="estimated from 10 answers"):
             estimate_noise(Comparisons.from_triplets([[0, 1, 2]] * 10), 2)
 
 
 class TestPilot:
     @pytest.mark.parametrize("noise_model", ["close-calls", "guesses"])
-    def test_what_then_happens_is_in_the_interval(self, noise_model):
+    def test_the_interval_covers_the_outcome(self, noise_model):
         pilot, asked, tested = pilot_of(noise=0.2, noise_model=noise_model)
         estimator = QUICK.set_params(n_objects=25)
         found = predict_error(Design(25, 2), 600, pilot=pilot, estimator=estimator, n_replications=39, random_state=0)
@@ -410,7 +410,7 @@ class TestPilot:
         assert (few.rows == train.rows[:100]).all()
 
     @pytest.mark.parametrize("n_objects", [12, 40])
-    def test_of_another_number_of_objects_is_a_new_study_of_their_kind(self, n_objects):
+    def test_another_number_of_objects_is_a_new_study(self, n_objects):
         pilot, _, _ = pilot_of()
         study = Replication.start(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
         assert study.pilot is None
@@ -422,7 +422,7 @@ class TestPilot:
         ]
         assert np.mean(shares) == pytest.approx(pilot.noise, abs=0.04)
 
-    def test_people_differ_as_its_people_do(self):
+    def test_annotators_differ_as_those_of_the_pilot(self):
         asked = truth_of(n_components=2, noise=0.2).ask(400, np.random.default_rng(1)).comparisons
         people = np.arange(400) % 8
         known = Comparisons.from_triplets(asked.rows, asked.answers, annotators=people, n_objects=25)

@@ -41,26 +41,9 @@ _N_TARGETS, _N_NEIGHBORS = 1000, 8
 
 
 class GreedyBatch:
-    """Questions to choose from, and what is left to learn once some are chosen.
+    """Questions to choose from, by the probabilities of their answers in draws, (k, q, o).
 
-    Parameters
-    ----------
-    probabilities : ndarray, shape (k, q, o)
-        Of each of o answers to each of q questions in each of k draws.
-    targets : ndarray, shape (k, t), optional
-        Probabilities of the answers that matter; those to all of the questions, and the map itself, if left out.
-    n_coordinates : int
-        Of the map.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> unsure, same, sure = rng.uniform(size=100), rng.uniform(size=100), np.full(100, 0.9)
-    >>> near = np.stack([unsure, unsure, same, sure], axis=1)
-    >>> batch = GreedyBatch(np.stack([near, 1 - near], axis=2), n_coordinates=10)
-    >>> first, second, third = batch.pick(), batch.pick(), batch.pick()
-    >>> 2 in (first, second), third in (0, 1)
-    (True, True)
+    ``targets``, (k, t), are probabilities of the answers that matter; all, and the map itself, if left out.
     """
 
     def __init__(self, probabilities: FloatArray, targets: FloatArray | None = None, *, n_coordinates: int = 1) -> None:

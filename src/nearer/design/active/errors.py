@@ -115,21 +115,11 @@ def _likelihood(draws: Draws, rows: NDArray[np.intp]) -> tuple[FloatArray, Float
 
 
 class MapErrors(NamedTuple):
-    """Errors of a map, each of k draws being the truth in turn, (k,) each.
+    """Errors of a map, each of k draws being the truth in turn, (k,) each."""
 
-    Attributes
-    ----------
-    truth : ndarray
-        Share of comparisons about which the map errs.
-    floor : ndarray
-        Share of new answers that are wrong themselves.
-    excess : ndarray
-        By how much the error on new answers is above that.
-    """
-
-    truth: FloatArray
-    floor: FloatArray
-    excess: FloatArray
+    truth: FloatArray  # share of comparisons about which the map errs
+    floor: FloatArray  # share of new answers that are wrong themselves
+    excess: FloatArray  # by how much the error on new answers is above that
 
 
 def map_errors(predicted: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray) -> MapErrors:
@@ -150,24 +140,7 @@ class ErrorReduction(NamedTuple):
 
 
 def error_reduction(odds: FloatArray, lapse: float, deviations: FloatArray, learned: FloatArray) -> ErrorReduction:
-    """Return how much errors will fall.
-
-    Parameters
-    ----------
-    odds : ndarray, shape (j, t)
-        Log-odds of comparisons by draws.
-    lapse : float
-    deviations, learned : ndarray, shape (k, t)
-        Of truths from the mean, and what will be learned of them.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> odds, deviations = rng.normal(size=50) + rng.normal(size=(200, 50)), rng.normal(size=(500, 50))
-    >>> nothing = np.zeros((500, 50))
-    >>> error_reduction(odds, 0.0, deviations, nothing).truth, error_reduction(odds, 0.0, deviations, deviations).truth
-    (0.0, 1.0)
-    """
+    """Return how much errors will fall, given log-odds by draws, (j, t), and deviations and what is learned, (k, t)."""
     mean, lapses = odds.mean(axis=0), np.full(len(deviations), lapse)
     scale = odds.std(axis=0) / np.maximum(np.sqrt((deviations**2).mean(axis=0)), np.finfo(np.float64).tiny)
     truths = mean + scale * deviations

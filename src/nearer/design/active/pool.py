@@ -27,33 +27,13 @@ _N_COMPARED = 20  # questions of which the one is taken whose objects came up le
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """The form of a question: how many objects it shows, and what each possible answer says.
-
-    Attributes
-    ----------
-    name : str
-    width : int
-        Objects in a question. If ``has_anchor`` the first is the one that others are compared with.
-    has_anchor : bool
-    rows : ndarray of int, shape (o, r, 4)
-        For each of o answers the r comparisons that follow: near pair and far pair, as positions in the question.
-    named : tuple of tuples of int
-        For each answer the positions that it names.
-
-    Examples
-    --------
-    >>> triplet = form_of("triplet")
-    >>> triplet.rows.tolist(), triplet.named
-    ([[[0, 1, 0, 2]], [[0, 2, 0, 1]]], ((1,), (2,)))
-    >>> form_of("2 of 8").rows.shape
-    (28, 12, 4)
-    """
+    """The form of a question: how many objects it shows, and what follows from each possible answer."""
 
     name: str
-    width: int
+    width: int  # of objects; the first is the anchor, if there is one
     has_anchor: bool
-    rows: NDArray[np.intp]
-    named: tuple[tuple[int, ...], ...]
+    rows: NDArray[np.intp]  # (o, r, 4): for each of o answers its comparisons, as positions in the question
+    named: tuple[tuple[int, ...], ...]  # for each answer the positions that it names
 
     @property
     def n_answers(self) -> int:
@@ -147,28 +127,9 @@ def _grid(n_chosen: int, n_shown: int) -> Form:
 
 
 class Pool:
-    """The questions that may be asked about n objects.
+    """The questions that may be asked about n objects: all, or those allowed, (k, width).
 
-    Parameters
-    ----------
-    form : Form
-    n_objects : int
-    allowed : ndarray of int, shape (k, width), optional
-        The only questions that may be asked.
-    apart : sequence of sequences of int
-        Groups of objects of which no two may be in one question.
-
-    Attributes
-    ----------
-    size : int
-        Number of distinct questions.
-
-    Examples
-    --------
-    >>> pool = Pool(form_of("triplet"), 5, apart=[[0, 1]])
-    >>> drawn = pool.draw(100, np.random.default_rng(0))
-    >>> drawn.shape, bool(((drawn == 0).any(axis=1) & (drawn == 1).any(axis=1)).any()), pool.size
-    ((100, 3), False, 21)
+    No two objects of a group ``apart`` are in one question.
     """
 
     def __init__(

@@ -38,21 +38,11 @@ _MAX_DRAWS = 200
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Draws from a posterior, and what it takes to continue from there.
+    """Draws from a posterior, and what it takes to continue from there."""
 
-    Attributes
-    ----------
-    draws : Draws
-        Over all objects; those that no answer is about come from the prior.
-    n_answers : int
-        The answers that it is given.
-    n_answers_at_restart : int
-        When chains last began at new starts.
-    """
-
-    draws: Draws
-    n_answers: int
-    n_answers_at_restart: int
+    draws: Draws  # over all objects; those that no answer is about come from the prior
+    n_answers: int  # the answers that it is given
+    n_answers_at_restart: int  # when chains last began at new starts
     _unknowns: FloatArray
     _pace: Pace
     _seen: NDArray[np.integer]
@@ -109,26 +99,7 @@ Result = TypeVar("Result")
 
 
 class BackgroundLearner(Generic[Data, Result]):
-    """Computes a result of the latest data in a thread.
-
-    Parameters
-    ----------
-    learn : callable
-        Takes data and the result before (None at first), and returns the new result.
-
-    Attributes
-    ----------
-    result : object or None
-        The latest result. It stays when learning fails.
-
-    Examples
-    --------
-    >>> learner = BackgroundLearner(lambda data, before: sum(data))
-    >>> learner.submit([1, 2])
-    >>> learner.submit([1, 2, 3])
-    >>> learner.wait(), learner.result
-    (True, 6)
-    """
+    """Computes ``learn(data, former_result)`` of the latest data in a thread; the result stays if that fails."""
 
     def __init__(self, learn: Callable[[Data, Result | None], Result]) -> None:
         self.learn = learn

@@ -36,7 +36,7 @@ _MIN_ANSWERS_PER_OBJECT = 1.0  # before there is a posterior to choose by
 
 
 class Questions:
-    """Chooses the next questions by what their answers would tell about the map.
+    """Chooses the next questions by the information that their answers would give about the map.
 
     Questions are chosen from a pool, in batches of the most joint information; see `nearer.design.active.acquisition`.
     A share of them is drawn at random instead, since an error over chosen questions, which are hard, is biased.

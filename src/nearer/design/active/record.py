@@ -61,17 +61,7 @@ class Responses(NamedTuple):
 
 
 class Objects:
-    """The labels of the objects, and the position of each.
-
-    Examples
-    --------
-    >>> animals = Objects(["cat", "dog", "cow"])
-    >>> animals.positions([["cow", "cat", "dog"]], 3).tolist()
-    [[2, 0, 1]]
-    >>> animals.positions([["cow", "cat", "cod"]], 3)
-    Traceback (most recent call last):
-    ValueError: 'cod' is none of the 3 objects; add it first
-    """
+    """The labels of the objects, and the position of each."""
 
     def __init__(self, labels: Iterable[Any]) -> None:
         given = list(labels)
@@ -156,28 +146,16 @@ class OpenQuestion(NamedTuple):
 
 
 class Record:
-    """Questions that were asked, and answers, in their order.
-
-    Attributes
-    ----------
-    answers : list of ndarray, shape (r, 4)
-        The comparisons that follow from each answer, as positions of objects.
-    keys, annotators, purposes : list
-        The question of each answer (None if of another form), its annotator (None if unnamed), and its purpose.
-    counts : ndarray, shape (n,)
-        How often each object has come up, in questions and in answers to others.
-    open : dict
-        By annotator and key, in the order of asking.
-    """
+    """Questions that were asked, and answers, in their order."""
 
     def __init__(self, form: Form, n_objects: int) -> None:
         self.form = form
-        self.answers: list[NDArray[np.intp]] = []
-        self.keys: list[QuestionKey | None] = []
-        self.annotators: list[Any] = []
-        self.purposes: list[str] = []
-        self.counts: FloatArray = np.zeros(n_objects)
-        self.open: dict[tuple[Any, QuestionKey], OpenQuestion] = {}
+        self.answers: list[NDArray[np.intp]] = []  # the comparisons of each, (r, 4), as positions of objects
+        self.keys: list[QuestionKey | None] = []  # the question of each answer, None if of another form
+        self.annotators: list[Any] = []  # of each answer, None if unnamed
+        self.purposes: list[str] = []  # of each answer
+        self.counts: FloatArray = np.zeros(n_objects)  # how often each object came up, in questions and other answers
+        self.open: dict[tuple[Any, QuestionKey], OpenQuestion] = {}  # by annotator, in the order of asking
         self._seen: dict[Any, set[QuestionKey]] = {}
 
     def __len__(self) -> int:

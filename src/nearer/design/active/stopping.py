@@ -1,11 +1,11 @@
 """When to stop: what the next answers would bring, and whether they are worth asking for.
 
-The posterior tells how far its map errs, by its own draws (`nearer.design.active.errors`). The next questions are
+The posterior estimates how far its map errs, by its own draws (`nearer.design.active.errors`). The next questions are
 chosen as they would be, and around some of the draws truths are drawn with what their answers would reveal of them
 (`nearer.design.active.lookahead`). That takes a second or so, and no fit.
 
 How much a map gains from a few more answers depends on chance as much as on their number. Figures are expectations,
-and an interval tells between which values the gain will be in 8 of 10 cases.
+and an interval holds the gain in 8 of 10 cases.
 """
 
 from __future__ import annotations

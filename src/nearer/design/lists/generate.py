@@ -53,20 +53,11 @@ _PURPOSE_LABELS = {
 
 @dataclass(frozen=True)
 class StudyHistory:
-    """Answers so far, with the purpose of each; without catch trials.
-
-    Attributes
-    ----------
-    answers : Answers
-    purposes : ndarray of str, shape (a,)
-        "other" if not known.
-    last_trial : int
-        The largest number of a trial in the file, or 0.
-    """
+    """Answers so far, with the purpose of each; without catch trials."""
 
     answers: Answers
-    purposes: np.ndarray
-    last_trial: int = 0
+    purposes: np.ndarray  # (a,): "other" if not known
+    last_trial: int = 0  # the largest number of a trial in the file, or 0
 
     @classmethod
     def of(cls, answers: Answers, purpose: str | None, trial: str | None) -> StudyHistory:
@@ -88,62 +79,32 @@ class StudyHistory:
 
 @dataclass(frozen=True)
 class ListRequest:
-    """What is to be asked, of whom.
+    """What is to be asked, of whom."""
 
-    Attributes
-    ----------
-    n_questions : int
-        Of each participant, without catch trials.
-    objects : sequence of str
-        In addition to those of the answers.
-    kind : str, optional
-        That of the answers, or triplets, if left out.
-    n_components : int, optional
-    participants : int or sequence of str, optional
-        How many, or their names; one list for anybody if left out.
-    mix : QuestionMix
-    catches : int or Answers, optional
-        Catch trials of each list: how many, or which, with their right answers.
-    focus : sequence of str
-        Objects whose distances from each other matter; or "neighbors".
-    apart : sequence of sequences of str
-    allowed : Path, optional
-        File of the only questions that may be asked.
-    seed : int
-    """
-
-    n_questions: int
-    objects: Sequence[str] = ()
-    kind: str | None = None
+    n_questions: int  # of each participant, without catch trials
+    objects: Sequence[str] = ()  # in addition to those of the answers
+    kind: str | None = None  # that of the answers, or triplets, if left out
     n_components: int | None = None
-    participants: int | Sequence[str] | None = None
+    participants: int | Sequence[str] | None = None  # how many, or their names; one list for anybody if left out
     mix: QuestionMix = field(default_factory=QuestionMix)
-    catches: int | Answers | None = None
-    focus: Sequence[str] = ()
+    catches: int | Answers | None = None  # catch trials of each list: how many, or which, with their right answers
+    focus: Sequence[str] = ()  # objects whose distances from each other matter; or "neighbors"
     apart: Sequence[Sequence[str]] = ()
-    allowed: Path | None = None
+    allowed: Path | None = None  # file of the only questions that may be asked
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class GeneratedLists:
-    """Lists, what they were generated from, and notes about them.
-
-    Attributes
-    ----------
-    error : HeldOutError or None
-        So far, on random questions.
-    outlook : str or None
-        What the answers to these questions would bring.
-    """
+    """Lists, what they were generated from, and notes about them."""
 
     trials: list[Trial]
     questions: Questions
     history: StudyHistory | None
     new_objects: tuple[str, ...]
     notes: tuple[str, ...]
-    error: HeldOutError | None = None
-    outlook: str | None = None
+    error: HeldOutError | None = None  # so far, on random questions
+    outlook: str | None = None  # what the answers to these questions would bring
 
     @property
     def kind(self) -> str:
@@ -262,7 +223,7 @@ def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, tupl
     """Return how people are asked, as requested or as they were, and a note if that cannot be chosen."""
     kind = request.kind or ("triplet" if history is None else history.answers.kind)
     if kind == "grid" and history is None:
-        raise ValueError("a grid needs its size: say --kind '2 of 8' where two of eight are to be chosen")
+        raise ValueError("a grid needs its size: pass --kind '2 of 8' if two of eight are to be chosen")
     if kind == "grid" and history is not None:
         return kind_to_ask(history.answers), ()
     if kind in ASKABLE_KINDS or " of " in kind:

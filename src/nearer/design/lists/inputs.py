@@ -31,26 +31,13 @@ _ANSWER_COLUMNS = {"odd-one-out": "odd", "most-central": "central"}  # which a l
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question that was answered.
+    """A question that was answered."""
 
-    Attributes
-    ----------
-    shown : tuple of labels
-        As it is asked: first the anchor, if there is one.
-    named : tuple of labels
-        Those that the answer names; none if "can't tell" was split.
-    person : label or None
-    purpose : str
-        "other" if not known.
-    line : int
-        Line in its file.
-    """
-
-    shown: tuple[Any, ...]
-    named: tuple[Any, ...]
+    shown: tuple[Any, ...]  # as it is asked: first the anchor, if there is one
+    named: tuple[Any, ...]  # those that the answer names; none if "can't tell" was split
     person: Any = None
-    purpose: str = "other"
-    line: int = 0
+    purpose: str = "other"  # "other" if not known
+    line: int = 0  # line in its file
 
 
 def answered_questions(answers: Answers, purposes: Any = None) -> list[AnsweredQuestion]:

@@ -51,50 +51,24 @@ class CatchTrial:
 
 @dataclass(frozen=True)
 class ListSettings:
-    """Settings of lists.
+    """Settings of lists."""
 
-    Attributes
-    ----------
-    n_questions : int
-        Of each list; catch trials are added to them.
-    participants : tuple of str
-        Who gets a list; one list for anybody if empty.
-    mix : QuestionMix
-        Shares over all lists.
-    catches : sequence of sequences of Catch
-        Catch trials of each list.
-    first_trial : int
-        The number of the first trial of each list.
-    """
-
-    n_questions: int
-    participants: tuple[str, ...] = ()
-    mix: QuestionMix = field(default_factory=QuestionMix)
-    catches: Sequence[Sequence[CatchTrial]] = ()
-    first_trial: int = 1
+    n_questions: int  # of each list; catch trials are added to them
+    participants: tuple[str, ...] = ()  # who gets a list; one list for anybody if empty
+    mix: QuestionMix = field(default_factory=QuestionMix)  # shares over all lists
+    catches: Sequence[Sequence[CatchTrial]] = ()  # catch trials of each list
+    first_trial: int = 1  # the number of the first trial of each list
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One question in the list of a participant.
-
-    Attributes
-    ----------
-    participant : str or None
-    number : int
-    shown : tuple of labels
-        From left to right; first the anchor, if there is one.
-    purpose : str
-        "start", "information", "test", "repeat" or "catch".
-    right : tuple of labels
-        The right answer of a catch trial.
-    """
+    """One question in the list of a participant."""
 
     participant: str | None
     number: int
-    shown: tuple[Any, ...]
-    purpose: str
-    right: tuple[Any, ...] = ()
+    shown: tuple[Any, ...]  # from left to right; first the anchor, if there is one
+    purpose: str  # "start", "information", "test", "repeat" or "catch"
+    right: tuple[Any, ...] = ()  # the right answer of a catch trial
 
 
 @dataclass(eq=False)
@@ -167,7 +141,7 @@ def answered_keys(questions: Questions, answered: Iterable[AnsweredQuestion]) ->
 def check_enough_questions(
     questions: Questions, n: int, participants: Sequence[str | None], done: dict[Any, set[QuestionKey]]
 ) -> None:
-    """Reject more questions than the pool has beside those that each participant has answered."""
+    """Reject more questions than are left in the pool for each participant."""
     for person in participants or (None,):
         barred = done.get(person, set())
         left = questions.pool.size - len(barred)
@@ -358,25 +332,7 @@ def counterbalance(
 ) -> NDArray[np.intp]:
     """Return the options of questions, (q, k), in counterbalanced positions.
 
-    Parameters
-    ----------
-    options : ndarray of int, shape (q, k)
-        Objects that can change positions.
-    showings : sequence of sequences of Showing
-        Where each question is shown: once, or again with its options shifted.
-    n_objects : int
-    rng : Generator
-        Decides between equally good positions.
-    right : sequence of int, optional
-        The object that is the right answer of a catch question, -1 for others: these are balanced, too.
-
-    Examples
-    --------
-    >>> rows = np.array([[0, 1], [0, 2], [1, 2], [0, 3], [1, 3], [2, 3]])
-    >>> placed = counterbalance(rows, [[Showing(0)]] * 6, 4, np.random.default_rng(0))
-    >>> left, right = (np.bincount(placed[:, at], minlength=4) for at in (0, 1))
-    >>> np.abs(left - right)  # of three showings each
-    array([1, 1, 1, 1])
+    ``right`` has the right answers of catch questions, -1 for others: their positions are balanced, too.
     """
     n_positions = options.shape[1]
     n_lists = 1 + max((one.list for shown in showings for one in shown), default=0)

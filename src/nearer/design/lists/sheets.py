@@ -43,7 +43,7 @@ def format_of(path: Path, requested: str | None) -> str:
     found = next((each for each, ending in FORMATS.items() if path.suffix.lower() == ending), None)
     if found is None:
         endings = ", ".join(f"{ending} for {each}" for each, ending in FORMATS.items())
-        raise ValueError(f"{path.name}: the ending does not say what to write ({endings}); say --format")
+        raise ValueError(f"{path.name}: the ending is of no known format ({endings}); give --format")
     return found
 
 

@@ -314,7 +314,8 @@ def predict_error(
     --------
     >>> from nearer.embedding import TSTE
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> few, many = (predict_error(Design(20, 2), m, estimator=quick, n_replications=4, random_state=0) for m in (50, 500))
+    >>> settings = {"estimator": quick, "n_replications": 4, "random_state": 0}
+    >>> few, many = (predict_error(Design(20, 2), m, **settings) for m in (50, 500))
     >>> 0.1 < many.error < few.error < 0.5
     True
     """

@@ -185,24 +185,12 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class SimulatedAnswers:
-    """Answers, and the m comparisons that follow from them.
+    """Answers, and the m comparisons that follow from them."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape (m, 4)
-        Near pair and far pair.
-    is_correct : ndarray of bool, shape (m,)
-        Whether a comparison is true of the map.
-    answer_of : ndarray of int, shape (m,)
-        Number of the answer that a comparison follows from, ascending from 0.
-    weights : ndarray, shape (m,)
-    n_objects : int
-    """
-
-    rows: NDArray[np.integer]
-    is_correct: NDArray[np.bool_]
-    answer_of: NDArray[np.intp]
-    weights: FloatArray
+    rows: NDArray[np.integer]  # (m, 4): near pair and far pair
+    is_correct: NDArray[np.bool_]  # (m,): whether a comparison is true of the map
+    answer_of: NDArray[np.intp]  # (m,): number of the answer that a comparison follows from, ascending from 0
+    weights: FloatArray  # (m,)
     n_objects: int
 
     @property
@@ -252,25 +240,13 @@ def shared_weights(answer_of: NDArray[np.intp]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class GroundTruth:
-    """The true map of a study and its annotators.
-
-    Attributes
-    ----------
-    design : Design
-    points : ndarray, shape (n, p)
-    slopes : ndarray, shape (annotators,)
-        s in the module's formula; infinite for annotators who err only by guessing.
-    lapses : ndarray, shape (annotators,)
-        How often each guesses.
-    offset : float
-        alpha in the module's formula.
-    """
+    """The true map of a study and its annotators."""
 
     design: Design
-    points: FloatArray
-    slopes: FloatArray
-    lapses: FloatArray
-    offset: float = 0.0
+    points: FloatArray  # (n, p)
+    slopes: FloatArray  # (annotators,): s in the module's formula; infinite for annotators who err only by guessing
+    lapses: FloatArray  # (annotators,): how often each guesses
+    offset: float = 0.0  # alpha in the module's formula
 
     def log_distances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> FloatArray:
         """Return logarithms of squared distances of pairs plus the offset, of the shape of the indices."""

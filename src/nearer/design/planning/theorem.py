@@ -84,8 +84,8 @@ def theorem_excess(
 ) -> float:
     """Return the excess risk that theorem 1 allows after a number of comparisons.
 
-    Takes what `theorem_bound` takes, with ``n_comparisons``, m, in place of the excess. The loss of a map that says
-    nothing, all points in one place, is 1: values above 1 mean that the theorem says nothing.
+    Takes what `theorem_bound` takes, with ``n_comparisons``, m, in place of the excess. The loss of an uninformative
+    map, all points in one place, is 1: values above 1 mean that the theorem guarantees nothing.
 
     Examples
     --------
