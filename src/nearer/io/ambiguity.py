@@ -152,8 +152,8 @@ def resolve(
     kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
     if not kinds:
         raise errors[0]
-    said = [_comparisons_of(answers) for answers in found.values()]
-    if not counted and all(each == said[0] for each in said):
+    implied = [_comparisons_of(answers) for answers in found.values()]
+    if not counted and all(each == implied[0] for each in implied):
         return read(kinds[0], None, False)
     if len(kinds) == 1:
         raise counted[kinds[0]]
@@ -216,16 +216,16 @@ Columns = dict[str, str]
 Read = Callable[[Columns, Mapping[str, str]], Answers]
 
 
-def proposals(table: Table, kind: str | None, said: Mapping[str, Any], read: Read) -> list[Proposal]:
+def proposals(table: Table, kind: str | None, given: Mapping[str, Any], read: Read) -> list[Proposal]:
     """Return ways to read a table that work, the likeliest first."""
     if not 1 < len(table.names) <= MAX_COLUMNS or len(set(table.names)) < len(table.names):
         return []
     found: list[Proposal] = []
     for columns in _candidate_columns(table, kind):
         whole = {**columns, **_annotator_column(table, columns)}
-        whole = {role: name for role, name in whole.items() if role not in said}
+        whole = {role: name for role, name in whole.items() if role not in given}
         if not any(_SEPARATORS.search(part) for name in whole.values() for part in name.split("+")):
-            found += _working_proposals(whole, read, {role: _as_typed(name) for role, name in said.items()})
+            found += _working_proposals(whole, read, {role: _as_typed(name) for role, name in given.items()})
     return found[:MAX_PROPOSALS]
 
 
@@ -234,8 +234,8 @@ def _as_typed(column: Any) -> str:
     return column if isinstance(column, str) else "+".join(map(str, column or ()))
 
 
-def _working_proposals(columns: Columns, read: Read, said: Columns) -> list[Proposal]:
-    """Return the proposals that columns make beside those that the caller says.
+def _working_proposals(columns: Columns, read: Read, given: Columns) -> list[Proposal]:
+    """Return the proposals that columns make together with those of the caller.
 
     They are none, one, or two where numbers may mean either of two things.
     """
@@ -248,7 +248,7 @@ def _working_proposals(columns: Columns, read: Read, said: Columns) -> list[Prop
             continue
         if answers.report.n_bad > MAX_PROPOSED_BAD_SHARE * (len(answers) + answers.report.n_bad):
             continue
-        proposal = Proposal(settings, {**said, **columns}, describe_first_answer(answers))
+        proposal = Proposal(settings, {**given, **columns}, describe_first_answer(answers))
         if len(str(proposal)) <= MAX_PROPOSAL_CHARACTERS:
             found.append(proposal)
         if not first:
@@ -362,7 +362,7 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
     never = [name for place, name in enumerate(objects) if place not in chosen]
     named = next((name for name in objects if normalize_name(name) in SYNONYMS["anchor"]), None)
     anchor = never[0] if len(never) == 1 else None
-    if not chosen:  # places: as many as there are objects, or one less beside an anchor
+    if not chosen:  # places: as many as there are objects, or one less next to an anchor
         n_places = len(set(cells[answer].tolist()) - {""})
         if n_places not in (len(objects), len(objects) - 1):
             return

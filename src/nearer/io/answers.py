@@ -102,7 +102,7 @@ class Catches(NamedTuple):
     column : str
         The column that says which questions they are.
     by : {"expected", "majority"}
-        Whether that column holds the right answers, or what most people said is right.
+        Whether that column holds the right answers, or the answer of most people counts as right.
     people : tuple of str
         Who was asked; one "" where nobody knows who answered.
     n_asked, n_right : tuple of int

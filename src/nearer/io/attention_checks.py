@@ -37,7 +37,7 @@ from nearer.io.table import Column, LoadedRows, RowSources, Table, deduplicate
 YES_WORDS = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
 NO_WORDS = frozenset(["0", "false", "no", "n", "f"])
 EMPTY_WORDS = frozenset(["none", "na", "n/a", "nan", "-", "null"])
-MIN_PEOPLE = 3  # people of whom more than half can be said to answer alike
+MIN_PEOPLE = 3  # of whom more than half must give the same answer
 REPEAT_MARK = "\1"  # ends the label of an object that is in a question for the second time; NumPy would cut off a "\0"
 
 ScoredBy: TypeAlias = Literal["expected", "majority"]
@@ -63,15 +63,18 @@ class CatchRows:
         if not numbers:
             return answers.reported(note("no-catch", source, column=self.name))
         given, findings = self._responses_given(), list[Finding]()
-        repeated = {row: sure for row, said in given.items() if (sure := _score_repeated_object(said)) is not None}
+        scores = {row: _score_repeated_object(response) for row, response in given.items()}
+        repeated = {row: score for row, score in scores.items() if score is not None}
         if self.by == "expected":
             expected = self._expected(answers, given, repeated)
             right = repeated | {
-                row: row in given and _same_response(given[row], said) for row, said in expected.items()
+                row: row in given and _same_response(given[row], response) for row, response in expected.items()
             }
         else:
-            usual = _majority_responses({row: said for row, said in given.items() if row not in repeated}, answers.kind)
-            right = repeated | {row: given[row] == said for row, said in usual.items()}
+            usual = _majority_responses(
+                {row: response for row, response in given.items() if row not in repeated}, answers.kind
+            )
+            right = repeated | {row: given[row] == response for row, response in usual.items()}
             if len(repeated) < len(numbers):
                 findings.append(note("catch-majority", source, column=self.name))
         if n_open := len(numbers) - len(right):
@@ -82,7 +85,7 @@ class CatchRows:
         )
 
     def _responses_given(self) -> dict[int, Response]:
-        """Return what was said, by row: read among all rows, or alone where no other row is about their objects."""
+        """Return the responses, by row: read among all rows, or alone where no other row is about their objects."""
         given: dict[int, Response] = {}
         for table in (self.table, with_rows(self.table, self.rows)):
             with suppress(ValueError):
@@ -147,7 +150,7 @@ class CatchRows:
         """Return what right answers say where columns name what is near and far; they name the near object."""
         loaded = self.table.load([self.name, near])
         right, found = (loaded.columns[name].map_values(str, "", object) for name in (self.name, near))
-        return {row: said if right[row] == found[row] else frozenset() for row, said in given.items()}
+        return {row: response if right[row] == found[row] else frozenset() for row, response in given.items()}
 
     def _scores_of_people(self, right: Mapping[int, bool], answers: Answers) -> Catches:
         """Return how many catch questions each person answered, and how many rightly."""
@@ -167,9 +170,9 @@ def _by_row(bad_rows: Sequence[Finding]) -> dict[int, Finding]:
     return {row.row: row for row in bad_rows}
 
 
-def catch_rows(table: Table, said: str, columns: Mapping[str, Any] | None, read: ReadTable) -> CatchRows:
+def catch_rows(table: Table, marking_column: str, columns: Mapping[str, Any] | None, read: ReadTable) -> CatchRows:
     """Return the rows of a table that ask catch questions."""
-    name = resolve_column(said, table, columns)
+    name = resolve_column(marking_column, table, columns)
     marks = table.load([name])
 
     def load(names: Sequence[str]) -> LoadedRows:
@@ -190,7 +193,7 @@ def _catch_mask(column: Column, table: Table, read: ReadTable) -> tuple[NDArray[
     truth = words <= YES_WORDS | NO_WORDS
     if (
         truth and words & NO_WORDS and not marked.all()
-    ):  # 0 and 1 beside empty cells: answers, if answers are written so
+    ):  # 0 and 1 next to empty cells: answers, if answers are written so
         truth = not words <= _known_values(table, ~marked, read)
     if truth:
         return column.map_values(lambda value: normalize_code(value) in YES_WORDS, False, np.bool_), "majority"
@@ -222,24 +225,24 @@ def _responses(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Respons
     row_of = answers.lines[answers.answer_of]
     rows = np.flatnonzero(chosen[row_of])
     labels = answers.comparisons.objects[answers.comparisons.oriented[rows]]
-    said: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    responses: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
     for of, row in zip(row_of[rows].tolist(), labels.tolist(), strict=True):
-        said[of].append(tuple(map(str, row)))
-    return {row: frozenset(each) for row, each in said.items()}
+        responses[of].append(tuple(map(str, row)))
+    return {row: frozenset(each) for row, each in responses.items()}
 
 
-def _same_response(said: Response, expected: Response) -> bool:
+def _same_response(response: Response, expected: Response) -> bool:
     """Return whether two answers say the same, whichever of two twins they name."""
-    return _without_marks(said) == _without_marks(expected)
+    return _without_marks(response) == _without_marks(expected)
 
 
-def _without_marks(said: Response) -> Response:
-    return frozenset(tuple(label.rstrip(REPEAT_MARK) for label in row) for row in said)
+def _without_marks(response: Response) -> Response:
+    return frozenset(tuple(label.rstrip(REPEAT_MARK) for label in row) for row in response)
 
 
-def _score_repeated_object(said: Response) -> bool | None:
-    """Return whether what was said of a question with one object twice is right; None if nothing is wrong to say."""
-    rows = _without_marks(said)
+def _score_repeated_object(response: Response) -> bool | None:
+    """Return whether a response to a question with one object twice is right; None if every response is."""
+    rows = _without_marks(response)
     if any(row[2] == row[3] and row[0] != row[1] for row in rows):
         return False
     return True if any(row[0] == row[1] and row[2] != row[3] for row in rows) else None
@@ -264,13 +267,13 @@ def mark_repeated_objects(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return columns in which an object that is in a row twice has two labels."""
     columns = list(objects_of(found, loaded.columns))
     if found.layout.kind == "quadruplet":
-        beside = {1: [0], 3: [2]}
+        earlier = {1: [0], 3: [2]}
     else:  # an anchor gives way to the options, and a later option to earlier ones
         first = int("anchor" in found.layout.roles)
-        beside = {at: list(range(first, at)) for at in range(first + 1, len(columns))}
-        beside |= {0: list(range(1, len(columns)))} if first else {}
+        earlier = {at: list(range(first, at)) for at in range(first + 1, len(columns))}
+        earlier |= {0: list(range(1, len(columns)))} if first else {}
     new = {}
-    for at, others in beside.items():
+    for at, others in earlier.items():
         own = columns[at]
         twice = np.any([rows_with_same_label(own, columns[other]) for other in others], axis=0)
         if twice.any():
@@ -298,23 +301,23 @@ def _with_right_answers_in(answer: Column, right: Column, wanted: NDArray[np.boo
 
 
 def _majority_responses(given: dict[int, Response], kind: str) -> dict[int, Response]:
-    """Return by line what more than half of at least three people said to the same question."""
+    """Return by line the response of more than half of at least three people to the same question."""
     asked: dict[Any, Counter[Response]] = defaultdict(Counter)
-    for said in given.values():
-        asked[_question(said, kind)][said] += 1
+    for response in given.values():
+        asked[_question(response, kind)][response] += 1
     usual = {
         question: most
         for question, counts in asked.items()
         for most, number in counts.most_common(1)
         if counts.total() >= MIN_PEOPLE and 2 * number > counts.total()
     }
-    questions = {line: _question(said, kind) for line, said in given.items()}
+    questions = {line: _question(response, kind) for line, response in given.items()}
     return {line: usual[question] for line, question in questions.items() if question in usual}
 
 
-def _question(said: Response, kind: str) -> Any:
+def _question(response: Response, kind: str) -> Any:
     """Return what was asked, whatever was answered."""
-    rows = list(said)
+    rows = list(response)
     if kind == "quadruplet":
         return frozenset(frozenset((frozenset(row[:2]), frozenset(row[-2:]))) for row in rows)
     shown = frozenset(label for row in rows for label in row)

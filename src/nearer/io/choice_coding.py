@@ -145,13 +145,13 @@ def _describe_ambiguity(
     titles: Sequence[str],
     wanted: str,
 ) -> str:
-    """Return what a coding that cannot be told may be, with both readings of the first row that they differ in."""
+    """Return both readings of an ambiguous coding, with the first row in which they differ."""
     values = sorted({normalize_code(value) for value in coded})
     n_options = len(options)
     numbers = [number for value in values if (number := integer(value)) is not None]
     counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
     what = "that may count from 0 or from 1" if counted else "whose meaning is ambiguous"
-    said = f"{source}: the answers are {_join_values(values)}, {what}"
+    message = f"{source}: the answers are {_join_values(values)}, {what}"
     readings = []
     for first in candidates(coded, n_options):
         try:
@@ -166,13 +166,15 @@ def _describe_ambiguity(
             continue
         shown = [titles[at] if titles else shortened(labels[options[at][row]]) for at in range(n_options)]
         for (first, _), place in zip(readings, places, strict=True):
-            said += f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
+            message += (
+                f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
+            )
         break
     if not readings:  # true and false name none of three
-        return f"{said}. Write the name or the position of the {wanted} item"
+        return f"{message}. Write the name or the position of the {wanted} item"
     names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
     names += ", or the objects" if n_options == 2 and not titles else ""
-    return f"{said}. Use {one_of('first_is', [first for first, _ in readings])}, or write {names}"
+    return f"{message}. Use {one_of('first_is', [first for first, _ in readings])}, or write {names}"
 
 
 def _join_values(values: list[str]) -> str:
@@ -248,7 +250,7 @@ _AS_WRITTEN = {"1": 0, "true": 0, "-1": 1, "0": 1, "false": 1}
 
 
 class AmbiguousCoding(ValueError):
-    """Answers whose coding cannot be told."""
+    """Answers whose coding is ambiguous."""
 
 
 def integer(value: Any) -> int | None:
@@ -299,7 +301,7 @@ class Coding:
         return number
 
     def places(self, values: Iterable[Any], n_options: int) -> dict[str, int] | None:
-        """Return the place of every value; None if that cannot be told.
+        """Return the place of every value; None if that is ambiguous.
 
         ``values`` are all distinct answers that name no option.
         """

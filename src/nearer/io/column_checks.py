@@ -116,7 +116,7 @@ def with_columns(answers: Answers, names: tuple[str, ...], found: LayoutMatch, c
     """Return answers that tell which columns they were read from, and which they were not.
 
     Columns that go with any kind of question may turn out to say nothing: empty ones, trial numbers of many
-    questions each, times that are no numbers, and answers beside near and far.
+    questions each, times that are no numbers, and answers where near and far are given.
     """
     numbers = answers.report.trial_numbers
     nothing = {
@@ -155,7 +155,7 @@ def columns_line(report: ReadingReport) -> str | None:
 
 
 def _item_columns(names: tuple[str, ...], used: set[str]) -> set[str]:
-    """Return columns that are named like items, with others of their family or beside one that is used."""
+    """Return columns that are named like items, with others of their family or next to one that is used."""
     spelled = by_plain(names)
     members = {name: match[1] for spelling, name in spelled.items() if (match := _MEMBER.fullmatch(spelling))}
     stems = {stem for name, stem in members.items() if name in used}
@@ -195,7 +195,7 @@ def find_prompts(loaded: LoadedRows, found: LayoutMatch, believed: set[str], lis
     """Return the columns found that hold no objects, and why.
 
     ``believed`` are columns that the caller named; ``lists_too`` says that another reading of the table does without
-    the column of lists, so that one list in all rows is what the buttons said.
+    the column of lists, so that one list in all rows holds the labels of buttons.
     """
     names = found.columns_of([role for role in found.layout.roles if role not in ANSWERS])
     roles = {normalize_name(role) for role in found.layout.roles}
@@ -214,7 +214,7 @@ def find_prompts(loaded: LoadedRows, found: LayoutMatch, believed: set[str], lis
         ):
             reasons[name] = Prompt("same-text", constant)
         elif name in html and name not in media and (html != names or media):
-            reasons[name] = Prompt("html-beside-names" if html != names else "html-beside-media")
+            reasons[name] = Prompt("html-among-names" if html != names else "html-among-media")
     return reasons
 
 
@@ -333,7 +333,7 @@ def objects_of(found: LayoutMatch, columns: Mapping[str, Column]) -> Iterator[Ob
 
 
 def _pairs(own: ObjectColumn, rest: Iterable[ObjectColumn]) -> Iterator[tuple[str, str]]:
-    """Return each label of a column with each label that was beside it."""
+    """Return each label of a column with each label that was next to it."""
     for other in rest:
         both = (own.codes >= 0) & (other.codes >= 0)
         keys = sorted_unique(own.codes[both].astype(np.int64) * len(other.cells) + other.codes[both])
@@ -362,7 +362,7 @@ def _label_form(label: str) -> str:
 
 
 def shares_labels(found: LayoutMatch, columns: Mapping[str, Column], role: str, least: float = 0) -> bool:
-    """Return whether the column of a role has labels of the other columns, and hardly ever that of one beside it.
+    """Return whether the column of a role has labels of the other columns, and hardly ever that of one next to it.
 
     More than the ``least`` share of its labels must be among theirs.
     """
@@ -370,8 +370,8 @@ def shares_labels(found: LayoutMatch, columns: Mapping[str, Column], role: str, 
     own = next(column for column in cells if column.role == role)
     rest = [column for column in cells if column is not own]
     mine, others = own.labels, frozenset[str]().union(*(column.labels for column in rest))
-    beside = np.any([rows_with_same_label(own, other) for other in rest], axis=0)
-    return len(mine & others) > least * len(mine) and float(np.mean(beside)) <= MAX_REPEATED_ROWS
+    repeated = np.any([rows_with_same_label(own, other) for other in rest], axis=0)
+    return len(mine & others) > least * len(mine) and float(np.mean(repeated)) <= MAX_REPEATED_ROWS
 
 
 def rows_with_same_label(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.bool_]:
@@ -381,9 +381,9 @@ def rows_with_same_label(own: ObjectColumn, other: ObjectColumn) -> NDArray[np.b
     pair_keys, of = np.unique(keys, return_inverse=True)
     pairs = zip(*(each.tolist() for each in np.divmod(pair_keys, len(other.cells))), strict=True)
     same = np.array([own.cells[mine][0] in other.cells[its] for mine, its in pairs], bool)
-    beside = np.zeros(len(own.codes), bool)
-    beside[both[same[of]]] = True
-    return beside
+    repeated = np.zeros(len(own.codes), bool)
+    repeated[both[same[of]]] = True
+    return repeated
 
 
 def refuse_two_naming_schemes(

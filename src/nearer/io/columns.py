@@ -171,7 +171,7 @@ class _Finder:
             if found:
                 also[role] = found
         if "near" in layout.roles or "near_1" in layout.roles:
-            # Which side was chosen, and whether rows read as written, are said beside near and far.
+            # Other columns may hold which side was chosen, and whether rows are correct as written.
             for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
                 spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
                 found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
@@ -490,13 +490,13 @@ class LayoutMatch:
 
 def format_roles(roles: Roles) -> str:
     """Return which columns have which roles, for a message."""
-    said = []
+    parts = []
     for role, names in roles.items():
         short = [
             name if len(name) <= MAX_NAME_CHARACTERS else name[: MAX_NAME_CHARACTERS - 3] + "..." for name in names
         ]
         listed = " + ".join(short if len(short) <= MAX_LISTED_NAMES else [*short[:2], "...", short[-1]])
-        said.append(
+        parts.append(
             role if [normalize_name(name) for name in names] == [normalize_name(role)] else f"{role} = {listed}"
         )
-    return ", ".join(said)
+    return ", ".join(parts)

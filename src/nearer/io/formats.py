@@ -304,7 +304,7 @@ def _array_in(value: Any) -> list[Any] | None:
 
 
 def _rows_in(value: Any) -> list[Any] | None:
-    """Return the array of objects that hides in an object, with what the object says beside it."""
+    """Return the array of objects that hides in an object, with what the object says next to it."""
     for name in _ROW_ARRAYS if isinstance(value, dict) else ():
         inside = value.get(name)
         if isinstance(inside, list) and inside and all(isinstance(item, dict) for item in inside):

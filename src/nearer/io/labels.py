@@ -282,7 +282,7 @@ def match_labels(comparisons: Comparisons, objects: Any, paths: Mapping[str, str
         return replace(comparisons, objects=np.array([str(label) for label in mine]))
     integers = {str(label): label for label in theirs}
     if not spelled <= integers.keys():
-        return comparisons  # "cat" beside "1": no integers
+        return comparisons  # "cat" next to "1": no integers
     return replace(comparisons, objects=np.array([integers[label] for label in mine]))
 
 

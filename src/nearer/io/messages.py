@@ -18,7 +18,7 @@ from typing import Any
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import intcomma, pluralize, quote_all
 
-_FLAGS = ("skip_bad", "separate_labels")  # settings that are said or not
+_FLAGS = ("skip_bad", "separate_labels")  # settings without a value
 _MAX_LISTED = 5  # files, people and columns in a sentence
 _MAX_OBJECTS, _MAX_STRAY = 8, 6  # objects shown, and objects of stray rows
 MAX_COMPARED_CHARACTERS = 100  # of labels that may be misspelt
@@ -125,9 +125,9 @@ def left_out_where(column: str, sign: str, values: Sequence[str]) -> str:
     """Return where rows are left out, if those are kept whose cell of a column has that sign."""
     if sign == "catch":
         return f"{column} marks a catch question"
-    said = " or ".join(repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED])
+    compared = " or ".join(repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED])
     more = f" or {len(values) - _MAX_LISTED} others" if len(values) > _MAX_LISTED else ""
-    return f"{column} {_COMPLEMENTS[sign]} {said}{more}"
+    return f"{column} {_COMPLEMENTS[sign]} {compared}{more}"
 
 
 def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, whole: str) -> str:
@@ -191,8 +191,8 @@ def describe_prompt(reason: str, text: str = "") -> str:
     return {
         "same-list": "holds the same list in every row",
         "same-text": f"holds the same text in every row ({shortened(text, 40)})",
-        "html-beside-names": "holds HTML, where other columns hold plain names",
-        "html-beside-media": "holds HTML, where other columns hold pictures or sounds",
+        "html-among-names": "holds HTML, where other columns hold plain names",
+        "html-among-media": "holds HTML, where other columns hold pictures or sounds",
     }[reason]
 
 
@@ -225,16 +225,16 @@ def _chosen_questions(n_chosen: int, n_random: int, n_questions: int) -> str:
 
 def _unknown_answer(answer: Any, shown: Sequence[str]) -> str:
     """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
-    said = f"the answer {shortened(answer)} is none of the objects shown"
+    message = f"the answer {shortened(answer)} is none of the objects shown"
     if not shown:  # a pair has no name
-        return said
+        return message
     short = [shortened(label) for label in shown[:_MAX_OBJECTS]]
     more = f" and {len(shown) - _MAX_OBJECTS} more" if len(shown) > _MAX_OBJECTS else f" and {short.pop()}"
-    said += f"; shown were {', '.join(short)}{more}"
+    message += f"; shown were {', '.join(short)}{more}"
     text = str(answer)[:MAX_COMPARED_CHARACTERS]
     words = [each for each in shown if len(each) <= MAX_COMPARED_CHARACTERS and not (each.isdigit() or text.isdigit())]
     alike = get_close_matches(text, words, n=1, cutoff=MIN_SIMILARITY)
-    return f"{said}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else said
+    return f"{message}; perhaps {shortened(alike[0])} or the answer is misspelt" if alike else message
 
 
 _TEXTS: dict[str, Callable[..., str]] = {

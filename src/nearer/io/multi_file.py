@@ -206,8 +206,8 @@ def _person_column(
 ) -> str | None:
     """Return the column that says who answered, or is to say so; None if the caller wants none."""
     if "annotator" in (options.columns or {}):
-        said = (options.columns or {})["annotator"]
-        return said if any(said in part.names for part in parts) else None
+        named = (options.columns or {})["annotator"]
+        return named if any(named in part.names for part in parts) else None
     if usual[1] is not None and "annotator" in usual[1].roles:
         return usual[1].roles["annotator"][0]
     spelled = by_plain(list(dict.fromkeys(name for part in parts for name in part.names)))
@@ -256,7 +256,7 @@ def _column(name: str, parts: list[_FilePart], loaded: list[LoadedRows], is_pers
     index: dict[Any, int] = {}
     codes = []
     for piece in pieces:
-        values = piece.values if len(kinds) < 2 else [str(value) for value in piece.values]  # 1 beside "1"
+        values = piece.values if len(kinds) < 2 else [str(value) for value in piece.values]  # 1 next to "1"
         new = np.fromiter((index.setdefault(value, len(index)) for value in values), np.int32, len(values))
         codes.append(np.append(new, np.int32(-1))[piece.codes])
     return Column(np.concatenate(codes), list(index))
@@ -325,12 +325,12 @@ def is_files(source: Any) -> bool:
 
 def file_list(source: Any) -> FileList:
     """Return the files that a path, a folder, a pattern or a sequence of these means."""
-    said = [Path(source)] if isinstance(source, str | PathLike) else [Path(each) for each in source]
-    if not said:
+    given = [Path(source)] if isinstance(source, str | PathLike) else [Path(each) for each in source]
+    if not given:
         raise ValueError("there is no file to read; name one, or a folder of files")
     paths: dict[Path, Path] = {}
     passed: list[Path] = []
-    for each in said:
+    for each in given:
         found = _files_below(each)
         if found is None:
             paths.setdefault(each.absolute(), each)
@@ -340,17 +340,17 @@ def file_list(source: Any) -> FileList:
         if not answers:
             raise ValueError(_no_files_message(each, found))
         paths |= {path.absolute(): path for path in answers if path.absolute() not in paths}
-    return _list_of_files(tuple(paths.values()), said, passed)
+    return _list_of_files(tuple(paths.values()), given, passed)
 
 
-def _list_of_files(paths: tuple[Path, ...], said: list[Path], passed: list[Path]) -> FileList:
+def _list_of_files(paths: tuple[Path, ...], given: list[Path], passed: list[Path]) -> FileList:
     parents = {path.absolute().parent for path in paths}
     folder = next(iter(parents)).name if len(parents) == 1 else ""
     if len(paths) == 1:
         source, title = printable(paths[0].name or str(paths[0])), printable(paths[0].stem)
     else:
         source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
-        title = _folder_title(next(iter(parents))) if folder else _stem(said[0])
+        title = _folder_title(next(iter(parents))) if folder else _stem(given[0])
     names = [printable(path.name) for path in passed]
     findings = (note("passed-files", source, names=names, endings=_ENDINGS),) if passed else ()
     return FileList(paths, source, title, findings)
@@ -388,10 +388,14 @@ def _no_files_message(path: Path, found: Iterable[Path]) -> str:
         return f"no file of answers is named like {path}; check the pattern and the folder"
     names = [each.name for each in found]
     folders = sorted(each.name for each in path.iterdir() if each.is_dir())
-    said = f"{path} is a folder without a file of answers ({', '.join(_ENDINGS[:3])}, ...)"
+    message = f"{path} is a folder without a file of answers ({', '.join(_ENDINGS[:3])}, ...)"
     if names:
-        return f"{said}; it has {quote_all(names, 5)}"
-    return f"{said}; its folders are {quote_all(folders, 5)}: name one of them" if folders else f"{said}; it is empty"
+        return f"{message}; it has {quote_all(names, 5)}"
+    return (
+        f"{message}; its folders are {quote_all(folders, 5)}: name one of them"
+        if folders
+        else f"{message}; it is empty"
+    )
 
 
 def _stem(path: Path) -> str:

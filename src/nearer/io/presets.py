@@ -126,27 +126,31 @@ def hints_of(
     first_is: Any,
     source: str,
 ) -> TableHints:
-    """Return how to read a table; what the caller said goes before what the preset says."""
+    """Return how to read a table; the settings of the caller override those of the preset."""
     given = dict(columns or {})
-    said = Coding(first=None if first_is is None else str(first_is))
+    given_coding = Coding(first=None if first_is is None else str(first_is))
     if preset == "salmon":
-        return TableHints({**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=said, trusted=True)
+        return TableHints(
+            {**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=given_coding, trusted=True
+        )
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
-        coding = Coding(from_zero=True) if first_is is None else said  # unless keys were pressed: see `counted_from`
+        coding = (
+            Coding(from_zero=True) if first_is is None else given_coding
+        )  # unless keys were pressed: see `counted_from`
         return TableHints({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
     if preset == "cblearn":
-        return TableHints(given, kind=kind, coding=Coding(as_written=True) if first_is is None else said)
+        return TableHints(given, kind=kind, coding=Coding(as_written=True) if first_is is None else given_coding)
     if preset == "gorilla":
         response = {"answer": "Response", "chosen": "Response"}  # a column ANSWER holds what would be right
-        return TableHints(given, response, kind, said, ("Reaction Time",), pass_over=True, answered_only=True)
-    return TableHints(given, kind=kind, coding=said, pass_over=preset in ("psychopy", "labjs"))
+        return TableHints(given, response, kind, given_coding, ("Reaction Time",), pass_over=True, answered_only=True)
+    return TableHints(given, kind=kind, coding=given_coding, pass_over=preset in ("psychopy", "labjs"))
 
 
 def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[str, Any]:
     # Names and indices must not mix: a column that the caller names says which of them all are.
-    said = [end for role, name in _SALMON.items() for end in (*_ENDINGS, "") if given.get(role) == name + end]
-    endings = [end for end in said or (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
+    named = [end for role, name in _SALMON.items() for end in (*_ENDINGS, "") if given.get(role) == name + end]
+    endings = [end for end in named or (*_ENDINGS, "") if {f"{name}{end}" for name in _SALMON.values()} <= set(names)]
     if not endings:
         missing = [name for name in _SALMON.values() if name not in names]
         raise ValueError(f"{source} is not an export of Salmon: it has no column {' and no column '.join(missing)}")
@@ -164,8 +168,8 @@ def _jspsych(names: Sequence[str]) -> dict[str, str]:
     response = next((name for name in _RESPONSES if name in names), None)
     if response:
         found |= {"answer": response, "chosen": response}
-    beside = "choices" in names or {"left", "right"} <= set(normalize_code)
-    if beside and not set(normalize_code) & set(SYNONYMS["anchor"]) and "stimulus" in names:
+    shows_options = "choices" in names or {"left", "right"} <= set(normalize_code)
+    if shows_options and not set(normalize_code) & set(SYNONYMS["anchor"]) and "stimulus" in names:
         found["anchor"] = "stimulus"
     return found | ({"shown": "choices"} if "choices" in names else {})
 
@@ -195,7 +199,7 @@ _LOGGED_COLUMNS = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "intern
 
 
 def with_salmon_names(table: Table) -> Table:
-    """Return the table with a column of names for each of head, winner and loser, where these can be told."""
+    """Return the table with a column of names for each of head, winner and loser, where these are known."""
     names = set(table.names)
     for ending in _ENDINGS:
         there = [role for role in _ROLES if role + ending in names]

@@ -198,7 +198,7 @@ class Question:
     split: bool  # whether "can't tell" becomes comparisons both ways
     coding: Coding  # what is known of answers that are numbers or truth values
     names: list[Any] | None  # labels that integers stand for
-    said: frozenset[str] = frozenset()  # roles whose columns the caller names, which are always believed
+    named_roles: frozenset[str] = frozenset()  # roles whose columns the caller names, which are always believed
 
     def column(self, role: str) -> Column:
         """Return the column of a role."""
@@ -346,7 +346,7 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
             f"to near and far; use {one_of('first_is', first)} for the value that means that a row is correct as "
             f"written, or do without the column: {without_column('answer')}"
         )
-    elif present and ("answer" in question.said or _answer_contradicts(question)):
+    elif present and ("answer" in question.named_roles or _answer_contradicts(question)):
         shown = [as_column(role, question.name(of)) for role, of in zip(SIDES, ("near", "far"), strict=True)]
         swapped = f"; if they are only what was shown, use {shown[0]} and {shown[1]}" if "near" in roles else ""
         raise ValueError(

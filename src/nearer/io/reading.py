@@ -122,7 +122,7 @@ def read_answers(
     weight_by_confidence : bool
         Whether confidences, divided by the largest, multiply the weights.
     first_is : optional
-        The answer that means the first option (or, beside near and far, that a row is right as it stands), where
+        The answer that means the first option (or, with near and far, that a row is correct as written), where
         answers are numbers, truth values or keys whose meaning is ambiguous: 0 or 1, True or False, "f". Numbers of
         more than two options count on from it.
     keep, exclude : dict, optional
@@ -134,7 +134,7 @@ def read_answers(
         Further columns to keep with the answers, as ``answers.also["group"]``.
     catch : str, optional
         The column that says which questions are catch questions: it holds their right answers and is empty elsewhere,
-        or yes and no, where what most people said to the same question is right. They are left out, and
+        or yes and no, where the answer of most people to the same question counts as right. They are left out, and
         ``answers.catches`` says how people did.
     separate_labels : bool
         Whether columns may hold different objects by design, such as anchors that are never options. Otherwise labels
@@ -258,13 +258,13 @@ def _further_columns(
     table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, answers: Answers
 ) -> dict[str, NDArray[np.str_]]:
     """Return further columns, one cell for each answer, by the names that they were asked for with."""
-    meant = {said: resolve_column(said, table, columns) for said in names}
+    meant = {wanted: resolve_column(wanted, table, columns) for wanted in names}
     if not meant:
         return {}
     loaded = table.load(list(dict.fromkeys(meant.values())))
     rows = loaded.sources.find(answers.lines, answers.files)
     return {
-        said: loaded.columns[name].map_values(str, "", object)[rows].astype(np.str_) for said, name in meant.items()
+        wanted: loaded.columns[name].map_values(str, "", object)[rows].astype(np.str_) for wanted, name in meant.items()
     }
 
 
@@ -292,8 +292,8 @@ def _read(table: Table, names: list[Any] | None, options: ReadOptions) -> Answer
             return answers
 
         def read(kind: str, first: str | None, skip: bool) -> Answers:
-            said = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
-            return _read_once(table, names, said, in_doubt=True)
+            changed = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
+            return _read_once(table, names, changed, in_doubt=True)
 
         return resolve(unclear, table.names, table.source, read)
 
@@ -317,13 +317,13 @@ def _with_proposals(
     """Return an error that says what to type, if anything works."""
 
     def read(columns: Mapping[str, Any], settings: Mapping[str, str]) -> Answers:
-        said = replace(
+        changed = replace(
             options,
             columns={**(options.columns or {}), **columns},
             first_is=settings.get("first_is", options.first_is),
             skip_bad="skip_bad" in settings or options.skip_bad,
         )
-        return _read_once(table, names, said)
+        return _read_once(table, names, changed)
 
     found = proposals(table, options.kind, options.columns or {}, read)
     if not found:
@@ -352,13 +352,13 @@ def _read_once(table: Table, names: list[Any] | None, options: ReadOptions, in_d
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
         collect_bad_rows(loaded, errors, table.source, options.skip_bad, any_left=False)
-    said = frozenset(role for role, column in (options.columns or {}).items() if column)
-    question = Question(found, loaded.columns, errors, table.source, options.split, hints.coding, names, said)
+    named_roles = frozenset(role for role, column in (options.columns or {}).items() if column)
+    question = Question(found, loaded.columns, errors, table.source, options.split, hints.coding, names, named_roles)
     extras, of_extras = read_extras(question, hints, options.weight_by_confidence, own)
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.sources)
     bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
-    is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & said)
+    is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & named_roles)
     # Right answers of catch questions may all be in two places.
     if not options.repeats_allowed and (in_doubt or not is_clear):
         kinds = _ITEM_KINDS if in_doubt else (found.layout.kind,)
@@ -399,8 +399,8 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
             found = LayoutMatch(found.layout, found.roles | {"place": ("place",)})
         _refuse_doubled_names(table, found)
         others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
-        beside = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
-        loaded = table.load([*found.names, *others, *beside])
+        extra = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
+        loaded = table.load([*found.names, *others, *extra])
         if table.indices:
             loaded = without_impossible(loaded, sorted(found.objects))
         if (name := empty_answer(loaded, found, others)) is not None:
@@ -476,16 +476,16 @@ def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:
 
 def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:
     """Return an error that also says which columns were taken for prompts, and which may be the answer."""
-    said = "".join(
+    prefix = "".join(
         f"{table.source}: column {name!r} {describe_prompt(*why)}, as a prompt does; if it names objects, use "
         f"{advice}. "
         for name, (advice, why) in prompts.items()
     )
     if unclear.kinds:
-        return AmbiguousColumns(f"{said}{unclear}", unclear.kinds, said)
-    said += "Without it there is no kind of question: " if said else ""
+        return AmbiguousColumns(f"{prefix}{unclear}", unclear.kinds, prefix)
+    prefix += "Without it there is no kind of question: " if prefix else ""
     alike = answer_columns_hint(table.names)
-    return AmbiguousColumns(f"{said}{unclear}{alike}", start=f"{said}{unclear.start}{alike}")
+    return AmbiguousColumns(f"{prefix}{unclear}{alike}", start=f"{prefix}{unclear.start}{alike}")
 
 
 def _refuse_doubled_names(table: Table, found: LayoutMatch) -> None:

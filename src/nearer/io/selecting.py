@@ -102,8 +102,8 @@ def rules_from(
     """Return the rules of all three ways to say them."""
     rules = [
         Rule(column, sign, _as_texts(column, values))
-        for sign, said in (("==", keep), ("!=", exclude))
-        for column, values in (said or {}).items()
+        for sign, wanted in (("==", keep), ("!=", exclude))
+        for column, values in (wanted or {}).items()
     ]
     for text in [where] if isinstance(where, str) else where or ():
         rules += parse_rules(text)
@@ -140,8 +140,8 @@ def select_rows(
             kept_ragged &= holds
         out.append(LeftOut(n_out, name, rule.sign, rule.values))
     if not kept.any():
-        said = "; ".join(map(str, out))
-        raise ValueError(". ".join([f"{table.source}: no row is left: {said}", *map(sentence, absent)]))
+        reasons = "; ".join(map(str, out))
+        raise ValueError(". ".join([f"{table.source}: no row is left: {reasons}", *map(sentence, absent)]))
     left_out = set() if ragged is None else {ragged.sources.at(row) for row in np.flatnonzero(~kept_ragged).tolist()}
     return with_rows(table, kept, left_out), tuple(out), tuple(absent)
 
@@ -202,15 +202,15 @@ def keeps_person(rules: Sequence[Rule], person: str) -> bool:
     return all(rule.holds(who)[0] for rule in rules if normalize_name(rule.column) in names)
 
 
-def resolve_column(said: str, table: Table, columns: Mapping[str, Any] | None) -> str:
+def resolve_column(wanted: str, table: Table, columns: Mapping[str, Any] | None) -> str:
     """Return the column that is meant: by its name, or by the role that a name like it has."""
-    if table.names.count(said) == 1:
-        return said
+    if table.names.count(wanted) == 1:
+        return wanted
     spelled = by_plain(table.names)
-    if normalize_name(said) in spelled:
-        return spelled[normalize_name(said)]
+    if normalize_name(wanted) in spelled:
+        return spelled[normalize_name(wanted)]
     for role, spellings in SYNONYMS.items():
-        if normalize_name(said) not in (normalize_name(role), *spellings):
+        if normalize_name(wanted) not in (normalize_name(role), *spellings):
             continue
         given = (columns or {}).get(role)
         if isinstance(given, str) and given in table.names:
@@ -218,10 +218,10 @@ def resolve_column(said: str, table: Table, columns: Mapping[str, Any] | None) -
         for spelling in spellings:
             if spelling in spelled:
                 return spelled[spelling]
-    alike = get_close_matches(said, table.names, n=1)
+    alike = get_close_matches(wanted, table.names, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
     raise ValueError(
-        f"{table.source}: there is no column {said[:60]!r}{perhaps}; there are {quote_all(table.names, 12)}"
+        f"{table.source}: there is no column {wanted[:60]!r}{perhaps}; there are {quote_all(table.names, 12)}"
     )
 
 

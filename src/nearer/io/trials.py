@@ -333,8 +333,8 @@ def _question_numbers(rows: NDArray[np.int64]) -> IntArray:
 
 def _answer_numbers(rows: NDArray[np.int64], answer_of: IntArray) -> NDArray[np.uint64]:
     """Return for each comparison a number of what its whole answer says: clicks on one grid differ."""
-    _, said = np.unique(rows, axis=0, return_inverse=True)
-    numbers = np.random.default_rng(0).integers(2**63, size=len(rows), dtype=np.uint64)[said.reshape(-1)]
+    _, distinct_row = np.unique(rows, axis=0, return_inverse=True)
+    numbers = np.random.default_rng(0).integers(2**63, size=len(rows), dtype=np.uint64)[distinct_row.reshape(-1)]
     sums = np.zeros(int(answer_of.max()) + 1, np.uint64)
     np.add.at(sums, answer_of, numbers)
     return sums[answer_of]

@@ -362,10 +362,10 @@ def read_native(
     return _assembled(question, asked, numbers, loaded, unmentioned, kind, report)
 
 
-def _own_kind(loaded: LoadedRows, said: str | None, source: str) -> str:
+def _own_kind(loaded: LoadedRows, of_file: str | None, source: str) -> str:
     """Return the kind that an npz file says, or the one that the rows of another file do."""
     column = loaded.columns.get("nearer_kind")
-    found = [said] if said is not None else (column.values if column else [])
+    found = [of_file] if of_file is not None else (column.values if column else [])
     kinds = [str(value) for value in found if value in KINDS]
     if len(kinds) != 1:
         raise ValueError(f"{source}: 'nearer_kind' must be one of {', '.join(KINDS)}, and the same in all rows")
