@@ -179,12 +179,12 @@ def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
     # Equal labels of trials of different annotators are different trials. Without trials there are no such rows.
     if comparisons.trials is None:
         return np.zeros(len(comparisons), dtype=bool)
-    acts = trial_indices(comparisons).astype(np.int64)
+    trials = trial_indices(comparisons).astype(np.int64)
     if comparisons.annotators is not None:
         people, person = factorize(comparisons.annotators)
-        acts = acts * len(people) + person
+        trials = trials * len(people) + person
     near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
-    group = number_by_appearance(acts, np.minimum(near, far), np.maximum(near, far))
+    group = number_by_appearance(trials, np.minimum(near, far), np.maximum(near, far))
     one_way, rows = np.bincount(group, near < far), np.bincount(group)
     both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
     return both

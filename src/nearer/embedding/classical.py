@@ -25,7 +25,7 @@ n_objects : int, optional
 random_state : int, Generator, SeedSequence or None
     For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
 device : str, optional
-    "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
+    Experimental: "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
     (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. Left
     out: compiled loops on the processor. The map is the same but for rounding.
 

@@ -100,7 +100,7 @@ class DMOE(GramEmbedding):
         For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
         choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
     device : str, optional
-        "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
+        Experimental: "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
         (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
         settings are chosen on the processor in any case. Left out: compiled loops on the processor.
 

@@ -142,7 +142,7 @@ class DeviceState:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FactoredOnDevice(DescentSettings):
-    """Settings of L-BFGS over points on a GPU, or another device of PyTorch.
+    """Settings of L-BFGS over points on a GPU, or another device of PyTorch. Experimental.
 
     An iteration is one evaluation, so that a shorter step counts as one, and the history has every tenth. The result is
     that of `Factored` but for rounding: additions on a GPU have no fixed order, so that two runs differ by as much.
@@ -166,7 +166,7 @@ class FactoredOnDevice(DescentSettings):
     device: str = "cuda"
 
     def copy(self, source: Source, n_columns: int) -> OnDevice:
-        """Return comparisons on the device, for points of so many columns; or raise an error."""
+        """Return comparisons on the device, for points of ``n_columns`` columns, or raise an error."""
         if available_device(self.device) != self.device:
             raise ValueError(f"FactoredOnDevice takes the name of one device, got {self.device!r}")
         there = OnDevice.copy_of(source, self.device, self.dtype)
