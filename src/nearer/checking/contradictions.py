@@ -57,13 +57,6 @@ def count_triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Gen
     A path of two arrows u -> v -> w whose ends are joined is part of a triad. A cycle has three such paths and any
     other triad one.
 
-    Parameters
-    ----------
-    near, far : ndarray of int, shape (q,)
-        One arrow for each question.
-    n_pairs : int
-    rng : numpy Generator
-
     Examples
     --------
     >>> near, far = np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 3, 3])

@@ -150,7 +150,7 @@ def check_ceiling(context: Context) -> CheckResult:
     found = context.ceiling
     if found is None:
         return CheckResult((Finding("no-ceiling", "note"),), {"ceiling": None})
-    counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
+    counts: dict[str, Any] = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
     numbers = counts | {"level": found.level, "n_questions": found.n_questions, "n_split": context.n_split}
     return CheckResult((Finding("vague-ceiling" if found.is_vague else "ceiling", "note", numbers=numbers),), counts)

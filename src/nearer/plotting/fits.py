@@ -262,17 +262,6 @@ def plot_reliability(
 class CurveScale:
     """From where to where a learning curve is drawn, and which sizes are written below it.
 
-    Attributes
-    ----------
-    x : (float, float)
-        In comparisons.
-    y : (float, float)
-    ticks : list of float
-        Sizes that were measured, as many as there is room for: first the last and that of about half as many, which
-        words beside the curve compare.
-    heights : list of float
-        Errors that are written beside it.
-
     Examples
     --------
     >>> scale = CurveScale.of([100, 110, 1000], [0.4, 0.3, 0.2])

@@ -35,34 +35,16 @@ _MIN_AXES_POINTS = 40.0  # points that axes need to show anything
 
 @dataclass(frozen=True)
 class Encoding:
-    """What an attribute makes of each object.
-
-    Attributes
-    ----------
-    name : str
-        Of the attribute.
-    marks : list, length n
-        A color, or a shape, for each object.
-    words : dict
-        What each word is drawn as, for the key; empty for numbers.
-    scale : ScalarMappable, optional
-        Of numbers.
-    """
+    """The colors or shapes of objects by an attribute, and the entries of its key."""
 
     name: str
-    marks: list[Any]
+    marks: list[Any]  # a color or a shape for each object
     words: dict[str, Any] = field(default_factory=dict)
     scale: ScalarMappable | None = None
 
 
 def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Encoding:
     """Return a color for each value: along a scale for numbers, one for each word.
-
-    Parameters
-    ----------
-    name : str
-    values : sequence of numbers or of words, None where one is not known
-    palette : mapping from word to color, optional
 
     Examples
     --------
@@ -257,20 +239,9 @@ def framed_axes(
     mark: float = 5.0,
     room: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0),
 ) -> Axes:
-    """Return axes on a figure of their own, with keys below and the title above.
+    """Return axes ``shape`` times as high as wide on a figure of their own, with keys below and the title above.
 
-    Parameters
-    ----------
-    paper : Paper
-        Where its height is open, keys and title come on top of the height of the axes.
-    shape : float
-        How high the axes are, in widths of the paper.
-    color, form : Encoding, optional
-        What keys are drawn for.
-    mark : float
-        The width of a dot, in points.
-    room : (float, float, float, float)
-        Points left, below, right and above that texts of the axes need.
+    ``mark`` is the width of a dot, ``room`` what texts of the axes need left, below, right and above, all in points.
     """
     size = paper.font_size
     foot = draw_keys(paper.figure(shape), color, form, size, mark)  # measured on a sheet that is thrown away

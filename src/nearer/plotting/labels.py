@@ -48,18 +48,10 @@ _MAX_LABELS = 600  # labels that look for a place
 
 
 class LabelPlacement(NamedTuple):
-    """Where labels go.
+    """Where labels go; NaN for those without a place, and for lines of labels next to their marks."""
 
-    Attributes
-    ----------
-    centers : ndarray, shape (k, 2)
-        Of the labels; NaN for those without a place.
-    lines : ndarray, shape (k, 4)
-        From the mark to the label; NaN where the label is beside its mark, or has no place.
-    """
-
-    centers: FloatArray
-    lines: FloatArray
+    centers: FloatArray  # (k, 2), of the labels
+    lines: FloatArray  # (k, 4), from the mark to the label
 
 
 class _Candidates(NamedTuple):
@@ -80,22 +72,8 @@ def place_labels(
 ) -> LabelPlacement:
     """Return a place for each label that lies on no other label and on nothing that is taken.
 
-    Parameters
-    ----------
-    anchors : ndarray, shape (k, 2)
-        Centers of the marks that labels belong to.
-    radii : ndarray, shape (k, 2)
-        Half widths and half heights of these marks.
-    sizes : ndarray, shape (k, 2)
-        Widths and heights of the labels.
-    taken : ndarray, shape (m, 4)
-        Boxes of all marks, those of the anchors among them, and of all else that no label may lie on.
-    frame : ndarray, shape (4,)
-        The box that labels stay in.
-
-    Returns
-    -------
-    LabelPlacement
+    Marks have centers, (k, 2), and half sizes, (k, 2); labels have sizes, (k, 2). ``taken`` has the boxes of all marks
+    and of all else, (m, 4), and labels stay in the box ``frame``.
 
     Examples
     --------
@@ -337,22 +315,6 @@ def write_labels(
 
     Limits and place of the axes have to be final: labels are placed on paper, not on the map. Size and font are those
     of matplotlib's present settings.
-
-    Parameters
-    ----------
-    ax : Axes
-    anchors : ndarray, shape (k, 2)
-        Marks that the labels belong to, in the units of the axes.
-    labels : sequence of str, length k
-        Of an empty one nothing is written.
-    radii : ndarray, shape (k, 2)
-        Half widths and heights of the marks, in points.
-    taken : ndarray, shape (m, 4)
-        Further boxes in points, from the lower left corner of the figure, that no label may lie on.
-    colors : sequence of str, optional
-        Of the labels.
-    n_last : int
-        How many labels, at the end, are not among those that are left out where marks are too many.
     """
     from matplotlib.backends import backend_agg
 

@@ -277,16 +277,7 @@ def _draw_images(
 
 
 class Arrow(NamedTuple):
-    """The direction in which an attribute grows.
-
-    Attributes
-    ----------
-    name : str
-    direction : array-like, shape (2,)
-        The longest goes to the edge of the map, the others in proportion.
-    sure : bool
-        Whether it is drawn in full; dashed and pale if not.
-    """
+    """The direction in which an attribute grows; drawn dashed and pale if it is not certain."""
 
     name: str
     direction: Any
@@ -299,14 +290,7 @@ class Arrow(NamedTuple):
 
 
 def property_arrows(fits: Sequence[Any], axes: tuple[int, int] = (0, 1)) -> list[Arrow]:
-    """Return an arrow for each attribute of numbers: as long as its R2, sure if its p-value (Holm) is below 0.05.
-
-    Parameters
-    ----------
-    fits : sequence of PropertyFit
-    axes : pair of int
-        The axes that are drawn; what of a direction lies along others is not seen.
-    """
+    """Return an arrow for each attribute of numbers: as long as its R2, sure if its p-value (Holm) is below 0.05."""
     grown = [fit for fit in fits if fit.direction is not None]
     return [
         Arrow(fit.name, fit.r2 * np.array(fit.direction)[list(axes)], fit.p_holm < _ALPHA)

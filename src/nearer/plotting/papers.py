@@ -175,17 +175,6 @@ def fonts_for(labels: Iterable[str], font: str | None = None) -> list[str]:
 
     Warns of labels with letters that it lacks: which font has them, or that none does.
 
-    Parameters
-    ----------
-    labels : iterable of str
-    font : str, optional
-        That of matplotlib's settings if left out.
-
-    Returns
-    -------
-    list of str
-        Names of fonts; for each letter the first that has it is taken.
-
     Examples
     --------
     >>> fonts_for(["cat", "déjà vu"], "DejaVu Sans")
