@@ -17,7 +17,7 @@ from nearer.comparing import (
     fit_properties,
 )
 from nearer.comparing.matrix_tests import MatrixNoise
-from nearer.comparing.results import Estimate, holm, plot_estimates
+from nearer.comparing.results import Estimate, holm, p_text, plot_estimates
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import STE
 from nearer.evaluation import distance_matrix
@@ -109,6 +109,10 @@ def test_estimates_are_drawn_in_order_with_each_interval_at_its_place():
     ends = [tuple(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 2][1:]
     assert ends == [(-0.2, 0.0), (-0.3, 0.1), (0.4, 0.6), (0.3, 0.7)]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ceiling", "objects", "people"]
+
+
+def test_p_values_are_written_in_two_digits():
+    assert [p_text(each) for each in (0.00021, 0.25, 1.0, None)] == ["0.00021", "0.25", "1", ""]
 
 
 def test_holm_step_by_step():

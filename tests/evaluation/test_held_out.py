@@ -234,6 +234,11 @@ def test_held_out_intervals_hold_the_expected_error_of_maps_that_vary_with_their
     assert (alone.low, alone.high) == pytest.approx((low, high), abs=0.004)
 
 
+def test_wilson_intervals_are_not_empty_at_the_ends():
+    assert wilson_interval(0.0, 20, 1.96) == pytest.approx((0.0, 0.1611), abs=1e-4)
+    assert wilson_interval(1.0, 20, 1.96) == pytest.approx((0.8389, 1.0), abs=1e-4)
+
+
 def test_clustered_variance_of_independent_rows_is_that_of_a_mean():
     wrong = np.random.default_rng(0).normal(size=50)
     assert clustered_variance(wrong, np.ones(50), np.arange(50)) == pytest.approx(wrong.var(ddof=1) / 50)

@@ -55,14 +55,7 @@ class FittedMap:
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """Comparisons as the model takes them: near and far pair of each row as answered, (m, 4), and weights, (m,).
-
-    Examples
-    --------
-    >>> responses = Responses.of(Comparisons.from_triplets([[0, 1, 2]]))
-    >>> responses.margins(np.array([[0.0], [1.0], [2.0]]))
-    array([3.])
-    """
+    """Comparisons as the model takes them: near and far pair of each row as answered, (m, 4), and weights, (m,)."""
 
     rows: NDArray[np.integer]
     weights: FloatArray
@@ -124,13 +117,6 @@ def fit_map(responses: Responses, start: FittedMap, center: FloatArray | float, 
     """Return the map and the lapse rate of the largest penalized likelihood near a start.
 
     Lapse rates that are given for each response stay as they are.
-
-    Examples
-    --------
-    >>> responses = Responses.of(Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]]))
-    >>> found = fit_map(responses, FittedMap(np.array([[0.1], [0.0], [-0.2]]), 0.02), 0.0, 1.0)
-    >>> bool((responses.margins(found.points) > 0).all())
-    True
     """
     shape, known = start.points.shape, start.lapse
 
@@ -234,13 +220,6 @@ def stratified_folds(units: NDArray[np.intp], groups: NDArray[np.intp], rng: np.
     """Return the fold of each row: units whole, those of a group dealt out in turn; two to five folds.
 
     A group of one unit is in one of the folds, which is then predicted without it.
-
-    Examples
-    --------
-    >>> units, groups = np.repeat(np.arange(4), 2), np.repeat([0, 0, 1, 1], 2)
-    >>> folds = stratified_folds(units, groups, np.random.default_rng(0))
-    >>> int(folds.max()) + 1, [len(set(folds[groups == g].tolist())) for g in (0, 1)]
-    (2, [2, 2])
     """
     kinds = np.unique(groups)
     fewest = min(len(np.unique(units[groups == g])) for g in kinds)

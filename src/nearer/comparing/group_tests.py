@@ -68,14 +68,7 @@ _NORMAL_FROM = 1e4  # squared deviations, where noncentral chi-square is as good
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The answers that one person gave in one group, as one block each: block of each row, (m,), and whose, (b,).
-
-    Examples
-    --------
-    >>> blocks = Blocks.of(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 0]), 2)
-    >>> blocks.groups.tolist(), blocks.people.tolist(), blocks.within
-    ([0, 1, 0], [0, 0, 1], True)
-    """
+    """The answers that one person gave in one group, as one block each: block of each row, (m,), and whose, (b,)."""
 
     of_rows: NDArray[np.intp]
     groups: NDArray[np.intp]
@@ -230,13 +223,7 @@ def _expected(inside: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def untested_displacements(apart: FloatArray, spread: float, seen: NDArray[np.bool_]) -> Displacements:
-    """Return displacements between two maps without intervals, from their difference (n, p).
-
-    Examples
-    --------
-    >>> untested_displacements(np.array([[3.0], [1.0]]), 2.0, np.array([True, False])).lengths.tolist()
-    [1.5, nan]
-    """
+    """Return displacements between two maps without intervals, from their difference (n, p)."""
     vectors = np.where(seen[:, None], apart, np.nan)
     unknown = np.full(len(apart), np.nan)
     return Displacements(vectors, np.linalg.norm(vectors, axis=1) / spread, unknown, unknown, unknown)
@@ -280,12 +267,6 @@ def length_intervals(
     """Return intervals of lengths from their observed squares, in units of their deviation.
 
     They leave 0 where a square is above the critical one, which is chi-square's quantile for a single length.
-
-    Examples
-    --------
-    >>> low, high = length_intervals(np.array([100.0]), chi2.ppf([0.975], 1), 1, 0.95)
-    >>> low.round(2), high.round(2)
-    (array([8.04]), array([11.96]))
     """
     tail = 0.5 + level / 2
     factor = critical / chi2.ppf(tail, n_components)

@@ -377,13 +377,6 @@ def paired_difference(
     """Return the mean of differences, (m,), the ends of its interval and the p-value of none.
 
     ``clusters``, (m,), are of correlated answers, ``folds``, (m,), of the cross-validation.
-
-    Examples
-    --------
-    >>> differences = np.tile([0.0, 0.0, 1.0, 0.0], 25)
-    >>> found = paired_difference(differences, np.ones(100), np.arange(100), np.arange(100) % 5)
-    >>> found[0], found[1] > 0.1, found[3] < 0.001
-    (0.25, True, True)
     """
     mean = float(np.average(differences, weights=weights))
     n_clusters = len(np.unique(clusters))

@@ -66,14 +66,6 @@ class NullModel:
     """How objects may be randomized; exchangeable if neither blocks nor distances are given.
 
     Blocks are numbers, (n,), distances a matrix, (n, n).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = np.array([1.0, 2.0, 30.0, 40.0])[:, None]
-    >>> drawn = NullModel(blocks=np.array([0, 0, 1, 1])).draw(values, 100, rng)
-    >>> bool((drawn[:, :2] < 3).all()), drawn.shape
-    (True, (100, 4, 1))
     """
 
     blocks: NDArray[np.intp] | None = None
@@ -121,13 +113,7 @@ class NullModel:
 
 
 def read_line(along: ArrayLike, n: int) -> FloatArray:
-    """Return distances along a line of positions, (n,), or a given matrix of distances, (n, n).
-
-    Examples
-    --------
-    >>> read_line([2000.0, 2001.0, 2004.0], 3)[0].tolist()
-    [0.0, 1.0, 4.0]
-    """
+    """Return distances along a line of positions, (n,), or a given matrix of distances, (n, n)."""
     try:
         given = np.asarray(along, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -143,13 +129,7 @@ def read_line(along: ArrayLike, n: int) -> FloatArray:
 
 
 def read_blocks(within: list[object], n: int) -> NDArray[np.intp]:
-    """Return the number of the block of each object.
-
-    Examples
-    --------
-    >>> read_blocks(["monday", "friday", "monday"], 3).tolist()
-    [1, 0, 1]
-    """
+    """Return the number of the block of each object."""
     if len(within) != n:
         raise ValueError(f"within needs a block for each of the {n} objects, got {len(within)}")
     blocks = np.unique([str(block) for block in within], return_inverse=True)[1]
@@ -164,13 +144,6 @@ def near_copies(points: FloatArray, rng: np.random.Generator) -> NDArray[np.bool
     The reference is normal, with the covariance of the map: a neighbor nearer than half of the median distance to the
     nearest neighbor there is near. None are returned unless they are more, by a tenth of all objects, than on
     any of the simulated maps.
-
-    Examples
-    --------
-    >>> places = np.random.default_rng(0).normal(size=(10, 2))
-    >>> rng = np.random.default_rng(1)
-    >>> int(near_copies(places, rng).sum()), int(near_copies(np.repeat(places, 2, axis=0), rng).sum())
-    (0, 20)
     """
     n, p = points.shape
     root = np.linalg.cholesky(np.cov(points.T).reshape(p, p) + 1e-12 * np.square(points).mean() * np.eye(p))
@@ -182,14 +155,7 @@ def near_copies(points: FloatArray, rng: np.random.Generator) -> NDArray[np.bool
 
 
 def neighbors_agree(points: FloatArray, residuals: FloatArray, n_permutations: int, rng: np.random.Generator) -> float:
-    """Return the p-value of neighbors on a map that have like residuals, (n, q), by permutations of these.
-
-    Examples
-    --------
-    >>> places = np.linspace(0, 1, 40)[:, None]
-    >>> neighbors_agree(places, np.sin(6 * places), 99, np.random.default_rng(0))
-    0.01
-    """
+    """Return the p-value of neighbors on a map that have like residuals, (n, q), by permutations of these."""
     at = nearest_neighbors(points)[1]
     observed = float(np.vdot(residuals, residuals[at]))
     drawn = NullModel().draw(residuals, n_permutations, rng)
@@ -207,13 +173,7 @@ def nearest_neighbors(points: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]
 
 
 def copies_text(count: int, total: int) -> str:
-    """Return the note that objects lie in near copies, and what to do.
-
-    Examples
-    --------
-    >>> copies_text(4, 9)
-    '4 of 9 objects lie much nearer to another than chance would have them; if they are copies of one thing, ...'
-    """
+    """Return the note that objects lie in near copies, and what to do."""
     return (
         f"{count} of {pluralize(total, 'object')} lie much nearer to another than chance would have them; if they are "
         "copies of one thing, p-values are too small: name the things (copies), and they are averaged"
@@ -376,14 +336,7 @@ def are_numbers(cells: list[Any]) -> bool:
 
 
 def welch_pseudo_f(points: FloatArray, categories: FloatArray) -> FloatArray:
-    """Return Welch's pseudo-F of centered maps, (b, n, p), for categories of any spread, (n, k): of shape (b,).
-
-    Examples
-    --------
-    >>> points, categories = np.array([[[-2.0], [-1.0], [1.0], [2.0]]]), np.repeat(np.eye(2), 2, axis=0)
-    >>> welch_pseudo_f(points, categories).tolist()  # the square of Welch's t
-    [18.0]
-    """
+    """Return Welch's pseudo-F of centered maps, (b, n, p), for categories of any spread, (n, k): of shape (b,)."""
     sizes = categories.sum(axis=0)
     n_categories = len(sizes)
     means = np.tensordot(points, categories, axes=(1, 0)) / sizes  # (b, p, k)

@@ -137,14 +137,7 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
 
 
 def compared_objects(model: OrdinalEmbedding) -> NDArray[np.bool_]:
-    """Return which objects of a map somebody compared, (n,): the places of others mean nothing.
-
-    Examples
-    --------
-    >>> from nearer.embedding import STE
-    >>> compared_objects(STE(1, n_objects=4, random_state=0).fit([(0, 1, 2), (2, 1, 0)])).tolist()
-    [True, True, True, False]
-    """
+    """Return which objects of a map somebody compared, (n,): the places of others mean nothing."""
     comparisons = model.comparisons_
     if not isinstance(comparisons, Comparisons):
         return np.ones(len(model.objects_), dtype=bool)
@@ -163,16 +156,7 @@ def _moments(maps: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def matrix_csv(matrix: FloatArray, objects: Labels) -> str:
-    r"""Return a square matrix as CSV, with the names of the objects in the first row and the first column.
-
-    Examples
-    --------
-    >>> print(matrix_csv(np.array([[0.0, 1.5], [1.5, 0.0]]), np.array(["a", "b"])).replace("\r", ""))
-    object,a,b
-    a,0,1.5
-    b,1.5,0
-    <BLANKLINE>
-    """
+    r"""Return a square matrix as CSV, with the names of the objects in the first row and the first column."""
     labels = [str(label) for label in objects.tolist()]
     rows = zip(labels, matrix.tolist(), strict=True)
     return csv_text([["object", *labels], *([label, *(f"{value:.6g}" for value in row)] for label, row in rows)])
@@ -194,13 +178,7 @@ def describe_reliability(reliability: float) -> str:
 
 
 def spearman_brown(half: float, times: float = 2.0) -> float:
-    """Return the reliability of so many times the answers: the Spearman-Brown formula.
-
-    Examples
-    --------
-    >>> round(spearman_brown(0.6), 6), spearman_brown(-0.1)
-    (0.75, 0.0)
-    """
+    """Return the reliability of so many times the answers: the Spearman-Brown formula."""
     half = max(half, 0.0)
     return times * half / (1 + (times - 1) * half)
 
@@ -220,13 +198,7 @@ def describe_answers_needed(reliability: float) -> str:
 
 
 def answers_factor(reliability: float, wanted: float = DISTANCES_GOOD) -> float:
-    """Return how many times as many answers would have the wanted reliability.
-
-    Examples
-    --------
-    >>> round(answers_factor(0.75, 0.9), 6), answers_factor(0.0)
-    (3.0, inf)
-    """
+    """Return how many times as many answers would have the wanted reliability."""
     return float("inf") if reliability <= 0 else wanted * (1 - reliability) / (reliability * (1 - wanted))
 
 

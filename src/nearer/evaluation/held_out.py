@@ -256,13 +256,6 @@ def held_out_error(
 
 
 def in_row_order(found: list[Losses], tests: list[NDArray[np.intp]]) -> Losses:
-    """Return the losses of folds in the order of the rows of the whole set.
-
-    Examples
-    --------
-    >>> parts = [Losses(np.array([1.0]), np.array([0.0])), Losses(np.array([0.5, 0.0]), np.array([0.0, 1.0]))]
-    >>> in_row_order(parts, [np.array([1]), np.array([0, 2])]).predictions
-    array([0.5, 1. , 0. ])
-    """
+    """Return the losses of folds in the order of the rows of the whole set."""
     order = np.argsort(np.concatenate(tests))
     return Losses(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))

@@ -40,14 +40,7 @@ class Interval(NamedTuple):
 
 
 def wilson_interval(error: float, n: float, quantile: float) -> tuple[float, float]:
-    """Return Wilson's interval of a share among n independent answers, n not necessarily whole.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval(0.0, 20, 1.96)
-    >>> round(low, 3), round(high, 3)
-    (0.0, 0.161)
-    """
+    """Return Wilson's interval of a share among n independent answers, n not necessarily whole."""
     square = quantile**2 / n
     center = (error + square / 2) / (1 + square)
     half = np.sqrt(square * error * (1 - error) + square**2 / 4) / (1 + square)
@@ -56,26 +49,12 @@ def wilson_interval(error: float, n: float, quantile: float) -> tuple[float, flo
 
 
 def effective_n(weights: FloatArray) -> float:
-    """Return the effective number of weights, (sum w)^2 / sum w^2 (Kish).
-
-    Examples
-    --------
-    >>> effective_n(np.array([1.0, 1.0, 0.0]))
-    2.0
-    """
+    """Return the effective number of weights, (sum w)^2 / sum w^2 (Kish)."""
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
 def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray[np.intp]) -> float:
-    """Return the variance of the weighted mean of ``wrong``, (m,), where rows of one of ``clusters``, (m,), correlate.
-
-    Examples
-    --------
-    >>> wrong = np.array([1.0, 1.0, 0.0, 0.0])
-    >>> alone, pairs = (clustered_variance(wrong, np.ones(4), np.array(c)) for c in ([0, 1, 2, 3], [0, 0, 1, 1]))
-    >>> round(pairs / alone, 3)
-    3.0
-    """
+    """Return the variance of the weighted mean of ``wrong``, (m,), where rows of a cluster are correlated."""
     n_clusters = len(np.unique(clusters))
     if n_clusters < 2:
         return np.inf
@@ -85,13 +64,7 @@ def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray
 
 
 def overlap_factor(n_folds: int) -> float:
-    """Return the factor of the variance between answers for maps of overlapping training parts.
-
-    Examples
-    --------
-    >>> overlap_factor(5)
-    2.25
-    """
+    """Return the factor of the variance between answers for maps of overlapping training parts."""
     return 1 + n_folds / (n_folds - 1)
 
 
@@ -108,13 +81,6 @@ def error_interval(
     ``repeats``, (m,), say which map predicted each row, where maps are themselves random: the variance between them is
     added. ``n_folds`` of a cross-validation makes the interval one for the expected error of the method, not of these
     maps.
-
-    Examples
-    --------
-    >>> wrong, weights = np.repeat([0.0, 1.0, 0.0, 0.0], 2), np.ones(8)
-    >>> found = error_interval(wrong, weights, np.repeat(np.arange(4), 2), 0.95)
-    >>> found.error, found.low < 0.25 < found.high
-    (0.25, True)
     """
     error = float(np.average(wrong, weights=weights))
     factor = 1.0 if n_folds is None else overlap_factor(n_folds)
