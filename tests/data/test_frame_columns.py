@@ -135,7 +135,7 @@ def test_no_name_has_two_meanings():
 
 def test_frames_whose_columns_nobody_named_and_names_of_several_levels():
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(ValueError, match="no kind of question"):
+    with pytest.raises(ValueError, match="no known kind of question"):
         read_answers(pandas.DataFrame([[0, 1, 2], [1, 0, 2]]))
     levels = pandas.DataFrame({("q", "anchor"): ["a"], ("q", "near"): ["b"], ("q", "far"): ["c"]})
     with pytest.raises(ValueError, match="names of several levels"):
