@@ -77,7 +77,7 @@ def random_problem(rng, m=30, k=3, slope=1.0, link="probit"):
 @pytest.mark.parametrize("ridge", [0.0, 0.5])
 def test_newton_finds_the_minimum_from_anywhere(link, ridge):
     problem = random_problem(np.random.default_rng(1), slope=0.5, link=link)
-    problem = ScalingProblem(problem.design, problem.farther, problem.totals, problem.link, ridge=ridge, centre=1.0)
+    problem = ScalingProblem(problem.design, problem.farther, problem.totals, problem.link, ridge=ridge, center=1.0)
     known = minimize(problem.value, np.zeros(3), jac=problem.gradient, options={"gtol": 1e-9}).x
     for start in (None, np.full(3, 20.0), np.array([-30.0, 5.0, 0.0])):
         solution = solve(problem, Newton(), start)
