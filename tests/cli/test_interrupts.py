@@ -91,7 +91,7 @@ def test_ends_with_one_sentence(point):
     assert (done.returncode, done.stderr, done.stdout) == (130, "nearer: stopped\n", "")
 
 
-@pytest.mark.parametrize("module", ["nearer.cli.process", "numpy", "scipy.special", "numba"])
+@pytest.mark.parametrize("module", ["nearer._common.files", "numpy", "scipy.special", "numba"])
 def test_while_a_module_is_loaded(module):
     done = ended(f"""
 class Presses:
