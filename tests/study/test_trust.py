@@ -138,7 +138,7 @@ def test_a_run_tells_that_answers_leave_two_maps_open(tmp_path, monkeypatch):
     settings = RunSettings("posterior", n_components=2, quick=True)
     plain = fit_study(answers, settings)
     assert not any("two maps" in note for note in plain.notes)
-    monkeypatch.setattr(posterior_embedding, "with_two_places", lambda maps, embedding: np.array([1, 3]))
+    monkeypatch.setattr(posterior_embedding, "bimodal_objects", lambda maps, embedding: np.array([1, 3]))
     study = fit_study(answers, settings)
     names = [str(study.chosen.objects_[k]) for k in (1, 3)]
     told = f"two maps explain the answers alike: '{names[0]}', '{names[1]}' may lie in either of two places"
