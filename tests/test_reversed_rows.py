@@ -40,7 +40,7 @@ from nearer.evaluation import (
 from nearer.io import read_answers, write_answers
 from nearer.plotting import agreement, plot_shepard
 from nearer.sampling import Microcanonical
-from nearer.study import RunSettings, fit_study
+from nearer.study import RunSettings, fit_study, run_study
 
 pytestmark = [
     pytest.mark.usefixtures("one_start"),
@@ -128,6 +128,9 @@ CASES = {
     "study.RunSettings": lambda c, _: RunSettings().for_answers(c),
     "study.fit_study": lambda c, _: (
         fit_study(answers_of(c), RunSettings("STE", 2, {"trace": 0.02}, n_resamples=0)).model.embedding_
+    ),
+    "study.run_study": lambda c, folder: (
+        run_study(answers_of(c), RunSettings("STE", 2, {"trace": 0.02}, quick=True), folder).results.embedding
     ),
     "evaluation.bootstrap": lambda c, _: bootstrap(quick(), c, n_resamples=10, n_simulations=4, random_state=0),
 }
