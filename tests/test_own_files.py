@@ -179,8 +179,8 @@ def test_damaged_results(tmp_path):
     results |= {"attributes": {"size": [1, 2, 3, None]}, "summary": {"n_objects": 4}, "notes": ["n"], "seed": 0}
     (tmp_path / "results.json").write_text(json.dumps(results))
     for found in read_damaged(tmp_path / "results.json", lambda: read_results(tmp_path)):
-        assert np.isfinite(np.array(found["embedding"], dtype=float)).all()
-        assert all(len(column) == len(found["objects"]) for column in (found["attributes"] or {}).values())
+        assert np.isfinite(found.embedding).all()
+        assert all(len(column) == len(found.objects) for column in found.attributes.values())
 
 
 def test_damaged_music(tmp_path):

@@ -167,7 +167,7 @@ class StudyResults(Result):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
-        """Return results that were read, or raise an error that names what is wrong with them."""
+        """Return results that were read, or raise an error that names what is wrong; null is what is not known."""
         if not isinstance(values, Mapping):
             raise ValueError(f"the results must be a JSON object; got {type(values).__name__}{_RERUN_ADVICE}")
         if values.get("format") != FORMAT:
@@ -179,7 +179,7 @@ class StudyResults(Result):
         if missing:
             raise ValueError(f"the results lack {', '.join(missing)}{_RERUN_ADVICE}")
         try:
-            return super().from_dict(values)
+            return super().from_dict({key: value for key, value in values.items() if value is not None})
         except ValueError as error:
             raise ValueError(f"{error}{_RERUN_ADVICE}") from None
 
