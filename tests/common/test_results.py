@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nearer._common.results import NOT_STORED, Result, text_table
+from nearer._common.results import MAX_NUMBER, NOT_STORED, Result, text_table
 
 
 @dataclass(frozen=True)
@@ -123,3 +123,9 @@ def test_no_figure_without_matplotlib(tmp_path, monkeypatch):
 
 def test_cells_of_text_stand_in_columns():
     assert text_table([("a", "long"), ("longer", "b")]) == ["a       long", "longer  b"]
+
+
+def test_a_number_that_would_not_be_read_is_written_as_unknown():
+    large = Part(10 * MAX_NUMBER)
+    assert large.to_dict()["low"] is None
+    assert np.isnan(Part.from_dict(large.to_dict()).low)

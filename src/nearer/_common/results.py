@@ -1,7 +1,8 @@
 """What all results share: plain values for JSON and back, a text, a figure, and a folder of files.
 
 A result is a frozen dataclass that inherits `Result`. Its fields, and their types, say how it becomes JSON and how it
-is read again: arrays are lists there, results within results are objects, and numbers that are not finite are null.
+is read again: arrays are lists there, results within results are objects, and numbers that are not finite, or larger
+than any that is read, are null.
 
 Files get damaged and edited, so that `from_dict` checks all that it reads: types, and the `Bounds` of numbers. Its
 errors name the place, as in ``error.map must be a number from 0 to 1; got 5``.
@@ -201,7 +202,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return plain_values(value)
+    plain = plain_values(value)
+    return None if isinstance(plain, float) and abs(plain) > MAX_NUMBER else plain  # as none so large is read again
 
 
 def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> Any:

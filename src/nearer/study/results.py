@@ -261,9 +261,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
         annotators=_annotators(study),
-        findings=None
-        if study.findings is None
-        else tuple(FindingRecord.from_dict(each) for each in study.findings.to_dicts()),
+        findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
         settings=_settings(study),
         notes=study.notes,
         missing=study.missing,
