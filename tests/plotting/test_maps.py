@@ -63,7 +63,7 @@ def test_words_get_colors_and_a_key_of_them():
 def test_words_have_the_colors_of_the_page():
     coded = as_colors("family", ["wind", "strings", "brass", "strings"])
     assert coded.marks == [COLORS[2], COLORS[0], COLORS[1], COLORS[0]]  # the most frequent first, then by name
-    script = Path(report.__file__).parent / "assets" / "scripts" / "colours.js"
+    script = Path(report.__file__).parent / "assets" / "scripts" / "colors.js"
     assert ", ".join(f'"{color}"' for color in COLORS[:7]) in script.read_text(encoding="utf-8")
 
 
