@@ -102,11 +102,11 @@ def test_information_is_the_expected_square_of_the_score(lapse):
         odds, of_lapse = answer.scores
         for place, product in enumerate((odds * odds, odds * of_lapse, of_lapse * of_lapse)):
             expected[place] = expected[place] + answer.probability * product
-    np.testing.assert_allclose(model.information(near, far), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.derivatives(near, far).information, expected, rtol=1e-9)
 
 
 def test_information_is_finite_where_an_answer_is_certain():
-    found = AnswerModel(slope=100.0, offset=0.0).information(np.array([1e-9]), np.array([1e9]))
+    found = AnswerModel(slope=100.0, offset=0.0).derivatives(np.array([1e-9]), np.array([1e9])).information
     assert np.isfinite(found).all()
 
 

@@ -119,7 +119,14 @@ def test_two_sided_hinge_is_the_papers_formula():
     np.testing.assert_allclose(TwoSidedHinge(0.5, 2).value(np.array([-1.0, 1.0, 3.0])), [4.0, 0.0, 2.0])
 
 
+def test_other_losses_of_margins_are_their_formulas():
+    np.testing.assert_array_equal(Hinge(power=1).value(np.array([0.0, 1.0, 3.0])), [1, 0, 0])
+    np.testing.assert_allclose(SoftHinge().value(np.array([-20.0, 1.0, 20.0])), [21, np.log(2), 0], atol=1e-8)
+    np.testing.assert_allclose(Logistic().value(np.zeros(1)), np.log(2))
+
+
 def test_student_t_is_the_kernel_ratio_and_tends_to_the_logistic():
+    assert StudentT(1.0).probability_of(np.array([1.0]), np.array([3.0]))[0] == pytest.approx(2 / 3)
     near, far = np.array([0.4, 2.0]), np.array([1.0, 0.5])
     kernels = [(1 + d2 / 3.0) ** (-(3.0 + 1) / 2) for d2 in (near, far)]
     np.testing.assert_allclose(StudentT(3.0).probability_of(near, far), kernels[0] / sum(kernels))

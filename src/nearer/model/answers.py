@@ -38,34 +38,24 @@ _LOG_ROOT_TWO_PI = float(np.log(2 * np.pi) / 2)
 
 
 class Link(Protocol):
-    """A link function F: its value, and log F with two derivatives."""
+    """A link function F, and log F with two derivatives, elementwise."""
 
-    def probability(self, eta: FloatArray) -> FloatArray:
-        """Return F, elementwise."""
-        ...
+    def probability(self, eta: FloatArray) -> FloatArray: ...  # F
 
-    def log_probability(self, eta: FloatArray) -> FloatArray:
-        """Return log F without underflow."""
-        ...
+    def log_probability(self, eta: FloatArray) -> FloatArray: ...  # log F, without underflow
 
-    def slope(self, eta: FloatArray) -> FloatArray:
-        """Return the derivative of log F."""
-        ...
+    def slope(self, eta: FloatArray) -> FloatArray: ...  # the derivative of log F
 
-    def curvature(self, eta: FloatArray) -> FloatArray:
-        """Return minus the second derivative of log F, which is not negative."""
-        ...
+    def curvature(self, eta: FloatArray) -> FloatArray: ...  # minus its second derivative, which is not negative
 
 
 class Probit:
     """The distribution function of Gaussian noise."""
 
     def probability(self, eta: FloatArray) -> FloatArray:
-        """Return F, elementwise."""
         return np.asarray(ndtr(eta))
 
     def log_probability(self, eta: FloatArray) -> FloatArray:
-        """Return log F without underflow."""
         return np.asarray(log_ndtr(eta))
 
     def slope(self, eta: FloatArray) -> FloatArray:
@@ -73,7 +63,6 @@ class Probit:
         return np.asarray(np.exp(-(eta**2) / 2 - _LOG_ROOT_TWO_PI - log_ndtr(eta)))
 
     def curvature(self, eta: FloatArray) -> FloatArray:
-        """Return minus the second derivative of log F."""
         slope = self.slope(eta)
         # It lies between 0 and 1; far in the tail the sum cancels.
         return np.clip(slope * (eta + slope), 0.0, 1.0)
@@ -83,19 +72,15 @@ class Logit:
     """The distribution function of logistic noise, which has heavier tails."""
 
     def probability(self, eta: FloatArray) -> FloatArray:
-        """Return F, elementwise."""
         return np.asarray(expit(eta))
 
     def log_probability(self, eta: FloatArray) -> FloatArray:
-        """Return log F without underflow."""
         return np.asarray(log_expit(eta))
 
     def slope(self, eta: FloatArray) -> FloatArray:
-        """Return the derivative of log F."""
         return np.asarray(expit(-eta))
 
     def curvature(self, eta: FloatArray) -> FloatArray:
-        """Return minus the second derivative of log F."""
         return np.asarray(expit(eta) * expit(-eta))
 
 
@@ -166,26 +151,11 @@ class AnswerModel:
     """How people answer who compare two squared distances.
 
     Arrays broadcast: slopes of annotators, (s, 1), and distances, (m,), give probabilities of shape (s, m).
-
-    Parameters
-    ----------
-    slope : float or ndarray
-        How fast log-odds rise with the logarithm of the ratio of the distances.
-    offset : float or ndarray
-        The squared distance below which pairs are hardly distinguished.
-    lapse : float or ndarray
-        Share of answers that are guesses.
-
-    Examples
-    --------
-    >>> model = AnswerModel(slope=1.0, offset=1.0, lapse=0.1)
-    >>> model.probability(np.array([1.0, 3.0]), np.array([3.0, 1.0])).round(3)
-    array([0.65, 0.35])
     """
 
-    slope: float | FloatArray = 1.0
-    offset: float | FloatArray = 0.0
-    lapse: float | FloatArray = 0.0
+    slope: float | FloatArray = 1.0  # how fast log-odds rise with the logarithm of the ratio of the distances
+    offset: float | FloatArray = 0.0  # the squared distance below which pairs are hardly distinguished
+    lapse: float | FloatArray = 0.0  # share of answers that are guesses
 
     def log_ratio(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the logarithm of the ratio of far to near squared distances, each plus the offset."""
@@ -210,12 +180,8 @@ class AnswerModel:
         return log_answer_probability(log_expit(self.log_odds(near, far)), self.lapse).answer
 
     def derivatives(self, near: FloatArray, far: FloatArray) -> AnswerDerivatives:
-        """Return the probability of answers, and its derivatives with respect to log-odds and lapse rate."""
+        """Return the probability of answers, its derivatives, and with them the Fisher information."""
         return answer_derivatives(self.log_odds(near, far), self.lapse)
-
-    def information(self, near: FloatArray, far: FloatArray) -> FisherInformation:
-        """Return the Fisher information of one answer to each comparison about log-odds and lapse rate."""
-        return self.derivatives(near, far).information
 
     def simulate(self, near: FloatArray, far: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Draw whether the pair at squared distance ``near`` is judged the nearer."""

@@ -4,9 +4,9 @@ A *margin loss* is a function phi of the margin gamma = d2(far) - d2(near) alone
 
     value        phi(gamma)
     derivative   phi'(gamma)              (a subgradient at kinks)
+    probability  the probability that a comparison with this margin holds
     prox         argmin_x phi(x) + (x - z)^2 / (2 s)
     conjugate    phi*(v) = sup_gamma v gamma - phi(gamma), infinite outside its domain
-    probability  the probability that a comparison with this margin holds
 
 each elementwise. `prox` and `conjugate` exist where they have a closed form; solvers that need them check for them.
 Every loss also offers `evaluate`, the weighted mean over comparisons and its derivatives with respect to the near and
@@ -75,28 +75,23 @@ class Loss(ABC):
 
 
 class MarginLoss(Loss):
-    """A loss that depends on the margin alone, the same function for every comparison."""
+    """A loss phi(gamma) of the margin alone, the same function for every comparison."""
 
     @abstractmethod
-    def value(self, margins: FloatArray) -> FloatArray:
-        """Return phi(gamma) elementwise."""
+    def value(self, margins: FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def derivative(self, margins: FloatArray) -> FloatArray:
-        """Return phi'(gamma) elementwise, a subgradient where phi has a kink."""
+    def derivative(self, margins: FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def probability(self, margins: FloatArray) -> FloatArray:
-        """Return the probability that a comparison with this margin holds."""
+    def probability(self, margins: FloatArray) -> FloatArray: ...
 
     def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
-        """Return the mean under ``shares`` and its derivatives."""
         margins = far - near
         slopes = shares * self.derivative(margins)
         return Evaluation(float(shares @ self.value(margins)), -slopes, slopes)
 
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the probability that each comparison holds."""
         return self.probability(far - near)
 
 
@@ -104,17 +99,15 @@ class ProximableLoss(MarginLoss):
     """A convex margin loss with prox and conjugate in closed form: what ADMM and the duality gap need."""
 
     @property
+    @abstractmethod
     def has_prox(self) -> bool:
-        """Whether prox and conjugate have a closed form at these settings."""
-        return True
+        """Whether they have a closed form at these settings."""
 
     @abstractmethod
-    def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
-        """Return argmin_x phi(x) + (x - points)^2 / (2 step) elementwise."""
+    def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray: ...
 
     @abstractmethod
-    def conjugate(self, slopes: FloatArray) -> FloatArray:
-        """Return phi*(slopes) elementwise; infinite outside its domain."""
+    def conjugate(self, slopes: FloatArray) -> FloatArray: ...
 
     @abstractmethod
     def clip_slopes(self, slopes: FloatArray) -> FloatArray:
@@ -123,38 +116,20 @@ class ProximableLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class TwoSidedHinge(ProximableLoss):
-    """The distributional-margin loss of DMOE, for a target margin of 1.
+    """The distributional-margin loss of DMOE: max(1 - gamma, 0)^power + nu * max(gamma - 1, 0)^power."""
 
-    phi(gamma) = max(1 - gamma, 0)^a + nu * max(gamma - 1, 0)^a
-
-    Parameters
-    ----------
-    nu : float >= 0
-        The price of a margin above the target, relative to one below it.
-    power : float >= 1
-        The exponent a. Its prox has a closed form for 1 and 2; descent methods take any.
-
-    Examples
-    --------
-    >>> TwoSidedHinge(nu=0.5, power=1).value(np.array([0.0, 1.0, 3.0]))
-    array([1., 0., 1.])
-    """
-
-    nu: float = 1.0
-    power: float = 2
+    nu: float = 1.0  # price of a margin above the target of 1, relative to one below it
+    power: float = 2  # at least 1; descent methods take any, the prox has a closed form for 1 and 2
 
     def __post_init__(self) -> None:
         check_number("power", self.power, least=1)
         check_number("nu", self.nu, least=0)
 
     def value(self, margins: FloatArray) -> FloatArray:
-        """Return phi(gamma) elementwise."""
         shortfall, excess = np.maximum(1 - margins, 0), np.maximum(margins - 1, 0)
-        result: FloatArray = shortfall**self.power + self.nu * excess**self.power
-        return result
+        return np.asarray(shortfall**self.power + self.nu * excess**self.power)
 
     def derivative(self, margins: FloatArray) -> FloatArray:
-        """Return phi'(gamma) elementwise; 0 at the kink."""
         if self.power == 1:
             return np.where(margins < 1, -1.0, np.where(margins > 1, self.nu, 0.0))
         if self.power == 2:
@@ -164,12 +139,10 @@ class TwoSidedHinge(ProximableLoss):
 
     @property
     def compiled(self) -> Compiled:
-        """The compiled loop that evaluates this loss on points."""
         return Compiled("hinge", (float(self.nu), float(self.power)))
 
     @property
     def has_prox(self) -> bool:
-        """Whether prox and conjugate have a closed form."""
         return self.power in (1, 2)
 
     def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
@@ -177,8 +150,7 @@ class TwoSidedHinge(ProximableLoss):
         if self.power == 1:
             return np.where(points < 1, np.minimum(points + step, 1), np.maximum(points - self.nu * step, 1))
         strength = 2 * step * np.where(points < 1, 1.0, self.nu)
-        result: FloatArray = (points + strength) / (1 + strength)
-        return result
+        return np.asarray((points + strength) / (1 + strength))
 
     def conjugate(self, slopes: FloatArray) -> FloatArray:
         """Return phi*(v): v on [-1, nu] for power 1, v + v^2 / 4 (over nu where v > 0) for power 2."""
@@ -187,56 +159,38 @@ class TwoSidedHinge(ProximableLoss):
         below, above = np.minimum(slopes, 0), np.maximum(slopes, 0)
         if self.nu == 0:
             return np.where(above > 0, np.inf, below + below**2 / 4)
-        result: FloatArray = slopes + below**2 / 4 + above**2 / (4 * self.nu)
-        return result
+        return np.asarray(slopes + below**2 / 4 + above**2 / (4 * self.nu))
 
     def clip_slopes(self, slopes: FloatArray) -> FloatArray:
-        """Return slopes within [-1, nu] for power 1, at most 0 for power 2 without an upper side."""
         if self.power == 1:
             return np.clip(slopes, -1, self.nu)
         return np.minimum(slopes, 0) if self.nu == 0 else slopes
 
     def probability(self, margins: FloatArray) -> FloatArray:
-        """Return (1 + gamma) / 2 within [0.01, 0.99].
-
-        The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1, so a margin fitted
-        by this loss is itself an estimate of that expectation, shrunk towards even odds by the penalties.
-        """
-        # A share of lapses keeps the logarithm of a wrong answer's probability finite.
+        """Return (1 + gamma) / 2 within [0.01, 0.99]."""
+        # The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1, so a margin fitted
+        # by this loss is itself an estimate of that expectation, shrunk towards even odds by the penalties. A share of
+        # lapses keeps the logarithm of a wrong answer's probability finite.
         return np.clip((1 + margins) / 2, 0.01, 0.99)
 
 
 @dataclass(frozen=True)
 class Hinge(TwoSidedHinge):
-    """The one-sided hinge max(1 - gamma, 0)^a of GNMDS.
-
-    Examples
-    --------
-    >>> Hinge(power=1).value(np.array([0.0, 1.0, 3.0]))
-    array([1., 0., 0.])
-    """
+    """The one-sided hinge max(1 - gamma, 0)^power of GNMDS."""
 
     nu: float = field(default=0.0, init=False)
 
 
 @dataclass(frozen=True)
 class SoftHinge(MarginLoss):
-    """The smooth hinge log(1 + exp(1 - gamma)) of LORE: no kink at the target, and a little left to gain beyond it.
-
-    Examples
-    --------
-    >>> SoftHinge().value(np.array([-20.0, 1.0, 20.0])).round(4)
-    array([21.    ,  0.6931,  0.    ])
-    """
+    """The smooth hinge log(1 + exp(1 - gamma)) of LORE: no kink at the target, and a little left to gain beyond it."""
 
     compiled = Compiled("logistic", (1.0,))
 
     def value(self, margins: FloatArray) -> FloatArray:
-        """Return log(1 + exp(1 - gamma)) elementwise, without overflow."""
         return np.logaddexp(0.0, 1 - margins)
 
     def derivative(self, margins: FloatArray) -> FloatArray:
-        """Return -1 / (1 + exp(gamma - 1)) elementwise."""
         return -expit(1 - margins)
 
     def probability(self, margins: FloatArray) -> FloatArray:
@@ -246,16 +200,64 @@ class SoftHinge(MarginLoss):
 
 
 @dataclass(frozen=True)
+class Logistic(MarginLoss):
+    """The logistic loss log(1 + exp(-gamma)) of STE: minus the log-likelihood under Gaussian kernels.
+
+    Its conjugate is the negative entropy; its prox has no closed form.
+    """
+
+    compiled = Compiled("logistic", (0.0,))
+
+    def value(self, margins: FloatArray) -> FloatArray:
+        return np.logaddexp(0.0, -margins)
+
+    def derivative(self, margins: FloatArray) -> FloatArray:
+        return -expit(-margins)
+
+    def conjugate(self, slopes: FloatArray) -> FloatArray:
+        """Return q log q + (1 - q) log(1 - q) for q = -v in [0, 1]."""
+        q = np.clip(-slopes, 0, 1)
+        return np.where(q == -slopes, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
+
+    def probability(self, margins: FloatArray) -> FloatArray:
+        return answer_probability(margins)
+
+
+@dataclass(frozen=True)
+class MeanVariance(Loss):
+    """The explicit margin-distribution objective (the paper's opt:ldm).
+
+    mean(max(1 - gamma, 0)) - mean_weight * mean(gamma) + variance_weight * variance(gamma)
+
+    At (0, 0) it is the hinge of GNMDS. It does not split into a sum over comparisons, which is why DMOE replaces it.
+    """
+
+    mean_weight: float = 0.0  # the paper's lambda_1
+    variance_weight: float = 0.0  # and lambda_2
+
+    def __post_init__(self) -> None:
+        for name in ("mean_weight", "variance_weight"):
+            check_number(name, getattr(self, name), least=0)
+
+    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
+        margins = far - near
+        hinge = Hinge(power=1)
+        mean = float(shares @ margins)
+        deviations = margins - mean
+        value = float(shares @ hinge.value(margins)) - self.mean_weight * mean
+        value += self.variance_weight * float(shares @ deviations**2)
+        slopes = shares * (hinge.derivative(margins) - self.mean_weight + 2 * self.variance_weight * deviations)
+        return Evaluation(value, -slopes, slopes)
+
+    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
+        return Hinge(power=1).probability(far - near)
+
+
+@dataclass(frozen=True)
 class DistanceHinge(Loss):
     """The loss of soft ordinal embedding: max(1 + d(near) - d(far), 0)^2, with distances and not their squares.
 
     The target difference of 1 is no loss of generality: another one rescales the map.
-
-    Examples
-    --------
-    >>> near, far = np.array([1.0, 0.0]), np.array([1.0, 4.0])
-    >>> DistanceHinge().evaluate(near, far, np.array([0.5, 0.5])).value
-    0.5
     """
 
     slope_at_zero = 2.0  # the value of the squared hinge on squared distances: that of this loss has no bound
@@ -264,14 +266,9 @@ class DistanceHinge(Loss):
     # A distance has no derivative at 0; below this one it is taken at this one.
     MIN_DISTANCE = 1e-8
 
-    def shortfall(self, near: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return max(1 + d(near) - d(far), 0) and the two distances, (m,) each."""
-        near, far = np.sqrt(np.maximum(near, 0)), np.sqrt(np.maximum(far, 0))
-        return np.maximum(1 + near - far, 0), near, far
-
     def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
-        """Return the mean under ``shares`` and its derivatives."""
-        shortfall, near, far = self.shortfall(near, far)
+        near, far = np.sqrt(np.maximum(near, 0)), np.sqrt(np.maximum(far, 0))
+        shortfall = np.maximum(1 + near - far, 0)
         slopes = shares * shortfall
         return Evaluation(
             float(shares @ shortfall**2),
@@ -284,178 +281,65 @@ class DistanceHinge(Loss):
         return np.clip((1 + np.sqrt(np.maximum(far, 0)) - np.sqrt(np.maximum(near, 0))) / 2, 0.01, 0.99)
 
 
-@dataclass(frozen=True)
-class MeanVariance(Loss):
-    """The explicit margin-distribution objective (the paper's opt:ldm).
-
-    mean(max(1 - gamma, 0)) - mean_weight * mean(gamma) + variance_weight * variance(gamma)
-
-    At (0, 0) it is the hinge of GNMDS. It does not split into a sum over comparisons, which is why DMOE replaces it.
-
-    Parameters
-    ----------
-    mean_weight, variance_weight : float >= 0
-        The paper's lambda_1 and lambda_2.
-
-    Examples
-    --------
-    >>> near, far = np.zeros(2), np.array([1.0, 3.0])
-    >>> MeanVariance(mean_weight=1.0, variance_weight=0.5).evaluate(near, far, np.array([0.5, 0.5])).value
-    -1.5
-    """
-
-    mean_weight: float = 0.0
-    variance_weight: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("mean_weight", "variance_weight"):
-            check_number(name, getattr(self, name), least=0)
-
-    def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
-        """Return the objective under ``shares`` and its derivatives."""
-        margins = far - near
-        hinge = Hinge(power=1)
-        mean = float(shares @ margins)
-        deviations = margins - mean
-        value = float(shares @ hinge.value(margins)) - self.mean_weight * mean
-        value += self.variance_weight * float(shares @ deviations**2)
-        slopes = shares * (hinge.derivative(margins) - self.mean_weight + 2 * self.variance_weight * deviations)
-        return Evaluation(value, -slopes, slopes)
-
-    def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the probability that the hinge assigns to the margins."""
-        return Hinge(power=1).probability(far - near)
-
-
-@dataclass(frozen=True)
-class Logistic(MarginLoss):
-    """The logistic loss log(1 + exp(-gamma)) of STE: minus the log-likelihood under Gaussian kernels.
-
-    Its conjugate is the negative entropy; its prox has no closed form.
-
-    Examples
-    --------
-    >>> Logistic().value(np.array([0.0])).round(4)
-    array([0.6931])
-    """
-
-    compiled = Compiled("logistic", (0.0,))
-
-    def value(self, margins: FloatArray) -> FloatArray:
-        """Return log(1 + exp(-gamma)) elementwise, without overflow."""
-        return np.logaddexp(0.0, -margins)
-
-    def derivative(self, margins: FloatArray) -> FloatArray:
-        """Return -1 / (1 + exp(gamma)) elementwise."""
-        return -expit(-margins)
-
-    def conjugate(self, slopes: FloatArray) -> FloatArray:
-        """Return q log q + (1 - q) log(1 - q) for q = -v in [0, 1]."""
-        q = np.clip(-slopes, 0, 1)
-        return np.where(q == -slopes, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
-
-    def probability(self, margins: FloatArray) -> FloatArray:
-        """Return the model's own probability."""
-        return answer_probability(margins)
-
-
 class LogRatio(Loss):
     """Minus the log-likelihood of answers whose log-odds are a multiple of the log-ratio of the distances.
 
-    P(near) = sigmoid(slope * log((offset + d2(far)) / (offset + d2(near)))): crowd kernel learning and t-STE.
+    P(near) = sigmoid(slope * log((offset + d2(far)) / (offset + d2(near)))), as in `AnswerModel`.
     """
 
     @property
     @abstractmethod
-    def offset(self) -> float:
-        """The squared distance below which pairs are hardly distinguished."""
-
-    @property
-    @abstractmethod
-    def slope(self) -> float:
-        """How fast the log-odds rise with the log-ratio of the distances."""
+    def parameters(self) -> tuple[float, float]:
+        """Offset and slope."""
 
     @property
     def compiled(self) -> Compiled:
-        """The compiled loop that evaluates this loss on points."""
-        return Compiled("log_ratio", (self.offset, self.slope))
+        return Compiled("log_ratio", self.parameters)
 
     def log_odds(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return log P(near) - log P(far), (m,)."""
+        offset, slope = self.parameters
         # Distances of a Gram matrix that is only numerically PSD may be -1e-17.
-        near, far = np.maximum(near, 0) / self.offset, np.maximum(far, 0) / self.offset
-        result: FloatArray = self.slope * (np.log1p(far) - np.log1p(near))
-        return result
+        near, far = np.maximum(near, 0) / offset, np.maximum(far, 0) / offset
+        return np.asarray(slope * (np.log1p(far) - np.log1p(near)))
 
     def evaluate(self, near: FloatArray, far: FloatArray, shares: FloatArray) -> Evaluation:
-        """Return the mean under ``shares`` and its derivatives."""
+        offset, slope = self.parameters
         odds = self.log_odds(near, far)
-        slopes = shares * -expit(-odds) * self.slope
+        slopes = shares * -expit(-odds) * slope
         value = float(shares @ np.logaddexp(0.0, -odds))
-        return Evaluation(value, -slopes / (self.offset + near), slopes / (self.offset + far))
+        return Evaluation(value, -slopes / (offset + near), slopes / (offset + far))
 
     def probability_of(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the model's own probability."""
         return answer_probability(self.log_odds(near, far))
 
 
 @dataclass(frozen=True)
 class StudentT(LogRatio):
-    """Minus the log-likelihood of t-STE: heavy-tailed kernels on the distances.
+    """The loss of t-STE, with heavy-tailed kernels on the distances.
 
     P(near) = s(near) / (s(near) + s(far)) with s(d2) = (1 + d2 / alpha)^(-(alpha + 1) / 2).
-
-    Parameters
-    ----------
-    alpha : float > 0
-        Degrees of freedom.
-
-    Examples
-    --------
-    >>> float(StudentT(alpha=1.0).probability_of(np.array([1.0]), np.array([3.0]))[0])
-    0.666...
     """
 
-    alpha: float = 1.0
+    alpha: float = 1.0  # degrees of freedom
 
     def __post_init__(self) -> None:
         check_number("alpha", self.alpha, above=0)
 
     @property
-    def offset(self) -> float:
-        """The degrees of freedom."""
-        return float(self.alpha)
-
-    @property
-    def slope(self) -> float:
-        """The exponent of the kernel."""
-        return (self.alpha + 1) / 2
+    def parameters(self) -> tuple[float, float]:
+        return float(self.alpha), (self.alpha + 1) / 2
 
 
 @dataclass(frozen=True)
 class CrowdKernel(LogRatio):
-    """Minus the log-likelihood of crowd kernel learning.
+    """The loss of crowd kernel learning: P(near) = (mu + d2(far)) / (2 mu + d2(near) + d2(far))."""
 
-    P(near) = (mu + d2(far)) / (2 mu + d2(near) + d2(far)).
-
-    Parameters
-    ----------
-    mu : float > 0
-        The squared distance below which answers become guesses.
-
-    Examples
-    --------
-    >>> float(CrowdKernel(mu=1.0).probability_of(np.array([1.0]), np.array([3.0]))[0])
-    0.666...
-    """
-
-    mu: float = 1.0
-    slope = 1.0  # the odds are the ratio itself
+    mu: float = 1.0  # the squared distance below which answers become guesses
 
     def __post_init__(self) -> None:
         check_number("mu", self.mu, above=0)
 
     @property
-    def offset(self) -> float:
-        """The number mu."""
-        return float(self.mu)
+    def parameters(self) -> tuple[float, float]:
+        return float(self.mu), 1.0  # the odds are the ratio itself
