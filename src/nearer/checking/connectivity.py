@@ -27,7 +27,6 @@ _MAX_LISTED = 10  # objects, with their counts
 def check_counts(context: Context) -> CheckResult:
     """Count everything, and report what was excluded."""
     answers, report = context.answers, context.answers.report
-    n_trials = int(answers.trial_of.max()) + 1
     counts: dict[str, Any] = {
         "n_objects": context.n_objects,
         "n_answers": len(answers),
@@ -36,7 +35,7 @@ def check_counts(context: Context) -> CheckResult:
         "n_undecided": context.n_undecided,
         "n_split": context.n_split,
         "n_bad": report.n_bad,
-        "n_trials": n_trials,
+        "n_trials": int(answers.trial_of.max()) + 1,
         "n_questions": context.n_questions,
         "n_pairs": context.n_pairs,
     }
@@ -48,35 +47,27 @@ def check_counts(context: Context) -> CheckResult:
         share = report.n_bad / (report.n_bad + context.n_given)
         numbers = {"n_rows": report.n_bad, "share": share, "rows": report.bad_rows[:3]}
         findings.append(Finding("bad-rows", "warning" if share > _BAD_ROWS_WARNING_SHARE else "note", numbers=numbers))
-    own = answers.source
-    findings += [Finding("reading", "note", numbers={"finding": each, "file": own}) for each in report.findings]
+    findings += [
+        Finding("reading", "note", numbers={"finding": each, "file": answers.source}) for each in report.findings
+    ]
     return CheckResult(tuple(findings), counts)
 
 
 def check_unseen(context: Context) -> CheckResult:
     """Find objects that are on the list but in no comparison."""
     unseen = np.flatnonzero(context.n_questions_per_object == 0)
-    counts = {"n_unseen": len(unseen)}
-    labels = context.comparisons.objects
+    counts, names = {"n_unseen": len(unseen)}, context.object_names(unseen)
     if len(unseen) == 0:
         return CheckResult(counts=counts)
-    if labels.dtype.kind in "iu" and unseen.tolist() == [0] and labels[0] == 0:
-        return CheckResult((Finding("numbered-from-one", "warning", concerned=(0,)),), counts)
-    names = tuple(context.object_names(unseen))
+    if context.comparisons.objects.dtype.kind in "iu" and unseen.tolist() == [0] and names == (0,):
+        return CheckResult((Finding("numbered-from-one", "warning", concerned=names),), counts)
     return CheckResult((Finding("never-compared", "error", concerned=names),), counts)
 
 
 def open_probability(n_questions: int, n_components: int) -> float:
-    """Return the probability that so many random half-spaces leave some direction open (Wendel 1962).
-
-    Each question about an object cuts its space in two. The object is enclosed once the cuts face every way; with
-    twice as many cuts as dimensions that is an even chance.
-
-    Examples
-    --------
-    >>> open_probability(4, 2), open_probability(2, 2), round(open_probability(9, 2), 3)
-    (0.5, 1.0, 0.035)
-    """
+    """Return the probability that so many random half-spaces leave some direction open (Wendel 1962)."""
+    # Each question about an object cuts its space in two. The object is enclosed once the cuts face every way; with
+    # twice as many cuts as dimensions that is an even chance.
     if n_questions <= n_components:
         return 1.0
     faces = sum(comb(n_questions - 1, k, exact=True) for k in range(n_components))
@@ -84,13 +75,7 @@ def open_probability(n_questions: int, n_components: int) -> float:
 
 
 def min_questions(n_components: int) -> int:
-    """Return the fewest questions that enclose an object with a probability of 95%.
-
-    Examples
-    --------
-    >>> [min_questions(p) for p in (1, 2, 3, 5)]
-    [6, 9, 12, 17]
-    """
+    """Return the fewest questions that enclose an object with a probability of 95%."""
     found = n_components + 1
     while open_probability(found, n_components) > _MAX_OPEN_PROBABILITY:
         found += 1
@@ -114,7 +99,7 @@ def check_undersampled_objects(context: Context) -> CheckResult:
     undersampled = undersampled[np.argsort(seen[undersampled], kind="stable")]
     numbers = {"min_questions": needed, "n_components": p, "n_questions": seen[undersampled[:_MAX_LISTED]].tolist()}
     severity: Severity = "warning" if seen[undersampled[0]] <= 2 * p else "note"  # where open is likelier than not
-    names = tuple(context.object_names(undersampled))
+    names = context.object_names(undersampled)
     return CheckResult((Finding("undersampled-objects", severity, numbers=numbers, concerned=names),), counts)
 
 
@@ -129,8 +114,9 @@ def check_balance(context: Context) -> CheckResult:
     times = np.where(context.n_answers_per_object > 0, context.n_answers_per_object, np.inf)
     rare = np.argsort(times, kind="stable")[:5]
     numbers = {"ratio": ratio, "n_answers": context.n_answers_per_object[rare].tolist()}
-    names = tuple(context.object_names(rare))
-    return CheckResult((Finding("uneven-sampling", "note", numbers=numbers, concerned=names),), counts)
+    return CheckResult(
+        (Finding("uneven-sampling", "note", numbers=numbers, concerned=context.object_names(rare)),), counts
+    )
 
 
 def check_connectivity(context: Context) -> CheckResult:
@@ -140,18 +126,24 @@ def check_connectivity(context: Context) -> CheckResult:
     if len(parts) > 1:
         numbers = {"n_groups": len(parts), "groups": [_group(context, part) for part in parts[:5]]}
         return CheckResult((Finding("disconnected", "error", numbers=numbers),), counts)
-    if few_anchors := _undersampled_anchors(context):
+    if few_anchors := _few_anchors(context):
         return CheckResult(few_anchors, counts)
     bridged = bridged_objects(context.pairs, context.n_objects)
     # Single objects behind an articulation point are in few questions or have few partners, and are reported as such.
     groups = [each for each in bridged if len(each[1]) > 1]
     counts |= {"n_bridged": len(bridged), "n_bridged_groups": len(groups)}
-    findings: list[Finding] = []
+    findings = []
     if groups:
-        about = tuple(context.object_names(np.array([articulation for articulation, _ in groups])))
+        about = context.object_names([articulation for articulation, _ in groups])
         numbers = {"n_groups": len(groups), "groups": [_group(context, part) for _, part in groups[:5]]}
         findings.append(Finding("articulation-points", "warning", numbers=numbers, concerned=about))
-    findings += _few_partners(context)
+    # Objects compared in distance with p others or fewer have two possible positions at least; those in few questions
+    # are reported as such.
+    partners, p = np.bincount(context.pairs.ravel(), minlength=context.n_objects), context.n_components
+    few = np.flatnonzero((partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p)))
+    if len(few):
+        about = context.object_names(few)
+        findings.append(Finding("few-partners", "warning", numbers={"n_components": p}, concerned=about))
     if not bridged and not findings:
         findings.append(Finding("connected", "good"))
     return CheckResult(tuple(findings), counts)
@@ -159,10 +151,10 @@ def check_connectivity(context: Context) -> CheckResult:
 
 def _group(context: Context, part: IntArray) -> dict[str, Any]:
     """Return the size and the first labels of a group of objects."""
-    return {"n_objects": len(part), "first": context.object_names(part[:5])}
+    return {"n_objects": len(part), "first": list(context.object_names(part[:5]))}
 
 
-def _undersampled_anchors(context: Context) -> tuple[Finding, ...]:
+def _few_anchors(context: Context) -> tuple[Finding, ...]:
     """Find triplets with so few anchors that the map is free to rotate about them."""
     rows, p = context.comparisons.rows, context.n_components
     if rows.shape[1] != 3:
@@ -171,29 +163,11 @@ def _undersampled_anchors(context: Context) -> tuple[Finding, ...]:
     if len(anchors) > p or context.n_objects <= p + 2:
         return ()
     severity: Severity = "error" if len(anchors) == 1 else "warning"
-    names = tuple(context.object_names(anchors))
-    return (Finding("few-anchors", severity, numbers={"n_components": p}, concerned=names),)
-
-
-def _few_partners(context: Context) -> tuple[Finding, ...]:
-    """Find objects compared in distance with p others or fewer, which have two possible positions at least."""
-    partners, p = np.bincount(context.pairs.ravel(), minlength=context.n_objects), context.n_components
-    # Those in few questions are reported as such.
-    few = np.flatnonzero((partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p)))
-    if len(few) == 0:
-        return ()
-    names = tuple(context.object_names(few))
-    return (Finding("few-partners", "warning", numbers={"n_components": p}, concerned=names),)
+    return (Finding("few-anchors", severity, numbers={"n_components": p}, concerned=context.object_names(anchors)),)
 
 
 def components(pairs: IntArray, n_objects: int) -> list[IntArray]:
-    """Return the objects of each connected component, the largest first.
-
-    Examples
-    --------
-    >>> [component.tolist() for component in components(np.array([[0, 3], [1, 2], [2, 4]]), 5)]
-    [[1, 2, 4], [0, 3]]
-    """
+    """Return the objects of each connected component, the largest first."""
     count, component_of = connected_components(_adjacency(pairs, n_objects), directed=False)
     sizes = np.bincount(component_of, minlength=count)
     found = np.split(np.argsort(component_of, kind="stable"), np.cumsum(sizes)[:-1])
@@ -204,12 +178,6 @@ def bridged_objects(pairs: IntArray, n_objects: int) -> list[tuple[int, IntArray
     """Return articulation points of a connected graph, each with the smaller side that it alone joins to the rest.
 
     The largest come first, and those within another are excluded.
-
-    Examples
-    --------
-    >>> triangles = np.array([[0, 1], [1, 2], [0, 2], [2, 3], [3, 4], [2, 4]])
-    >>> [(articulation, part.tolist()) for articulation, part in bridged_objects(triangles, 5)]
-    [(2, [3, 4])]
     """
     order, cuts = _cuts(_certificate(pairs, n_objects), n_objects)
     everything = np.sort(order)

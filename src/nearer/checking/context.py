@@ -44,95 +44,39 @@ class CheckResult:
     annotators: AnnotatorReliability | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Context:
-    """Answers and what the checks derive from them, each when it is first needed.
+    """Answers and what the checks derive from them.
 
-    Attributes
-    ----------
-    answers : Answers
-    n_components : int
-        Dimension of the map that the answers are for.
-    seed : int
-        Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
-    level : float
-        Confidence level of intervals.
-
-    Examples
-    --------
-    >>> rows = Comparisons.from_triplets([("cat", "dog", "car"), ("cat", "car", "dog"), ("dog", "cat", "car")])
-    >>> answers = Answers(rows, np.arange(3), "triplet", "answers.csv", np.arange(2, 5))
-    >>> context = Context(answers, n_components=2)
-    >>> context.n_pairs, context.n_questions, context.questions.tolist()
-    (3, 2, [0, 0, 1])
+    Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
     """
 
-    answers: Answers
-    n_components: int
-    seed: int = 0
-    level: float = 0.95
+    def __init__(self, answers: Answers, n_components: int, seed: int = 0, level: float = 0.95) -> None:
+        self.answers, self.comparisons = answers, answers.comparisons
+        self.n_components, self.seed, self.level = n_components, seed, level
+        self.n_objects = n = self.comparisons.n_objects  # on the list, seen or not
+        near_far = near_far_codes(self.comparisons.oriented, n)
+        codes, positions = np.unique(np.concatenate(near_far), return_inverse=True)
+        self.n_pairs = len(codes)  # different ones that occur
+        self.pairs: IntArray = np.column_stack(np.divmod(codes, n))  # the objects of each, (n_pairs, 2)
+        self.near, self.far = np.split(positions.astype(np.int64), 2)  # pairs of each comparison, (m,)
+        self.first_is_near: NDArray[np.bool_] = self.near < self.far  # the pair of lower number
+        low, high = np.minimum(self.near, self.far), np.maximum(self.near, self.far)
+        codes, positions = np.unique(low * self.n_pairs + high, return_inverse=True)
+        self.n_questions = len(codes)  # different ones
+        self.questions: IntArray = positions.astype(np.int64)  # that each comparison answers, (m,)
+        self._question_pairs = np.divmod(codes, self.n_pairs)
+        self.names: NDArray[Any] | None = None  # annotators, each once
+        self.people: NDArray[np.intp] | None = None  # who gave each answer, (a,)
+        if answers.annotators is not None:
+            self.names, self.people = factorize(answers.annotators)
 
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the random generator of one purpose."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, crc32(purpose.encode())]))
 
-    @property
-    def comparisons(self) -> Comparisons:
-        """The comparisons of all answers."""
-        return self.answers.comparisons
-
-    @property
-    def n_objects(self) -> int:
-        """Number of objects on the list, seen or not."""
-        return self.comparisons.n_objects
-
-    @cached_property
-    def _pairs(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Codes of the pairs that occur, and the position among them of each near and far pair."""
-        pairs = near_far_codes(self.comparisons.oriented, self.n_objects)
-        codes, positions = np.unique(np.concatenate(pairs), return_inverse=True)
-        near, far = np.split(positions.astype(np.int64), 2)
-        return codes, near, far
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of different pairs that occur."""
-        return len(self._pairs[0])
-
-    @property
-    def near(self) -> IntArray:
-        """Which pair is the near one of each comparison, shape (m,)."""
-        return self._pairs[1]
-
-    @property
-    def far(self) -> IntArray:
-        """Which pair is the far one, shape (m,)."""
-        return self._pairs[2]
-
-    @cached_property
-    def pairs(self) -> IntArray:
-        """The objects of each pair that occurs, shape (n_pairs, 2)."""
-        return np.column_stack(np.divmod(self._pairs[0], self.n_objects))
-
-    @cached_property
-    def _questions(self) -> tuple[IntArray, IntArray]:
-        low, high = np.minimum(self.near, self.far), np.maximum(self.near, self.far)
-        codes, positions = np.unique(low * self.n_pairs + high, return_inverse=True)
-        return codes, positions.astype(np.int64)
-
-    @property
-    def n_questions(self) -> int:
-        """Number of different questions."""
-        return len(self._questions[0])
-
-    @property
-    def questions(self) -> IntArray:
-        """Which question each comparison answers, shape (m,)."""
-        return self._questions[1]
-
     @cached_property
     def comparisons_with_metadata(self) -> Comparisons:
-        """The comparisons, with the trials and annotators of the answers where they have none."""
+        """The comparisons, with the trials and annotators of the answers if they have none."""
         comparisons, answer_of = self.comparisons, self.answers.answer_of
         if comparisons.trials is None and len(self.answers) < len(comparisons):
             comparisons = replace(comparisons, trials=answer_of)
@@ -163,22 +107,14 @@ class Context:
 
     @cached_property
     def votes(self) -> IntArray:
-        """How often each question was answered with its second and with its first pair as the near one, (q, 2).
-
-        Undecided comparisons are not counted.
-        """
+        """How often each question was decided for its second and for its first pair as the near one, (q, 2)."""
         sides = (2 * self.questions + self.first_is_near)[self.decided]
         return np.bincount(sides, minlength=2 * self.n_questions).reshape(-1, 2)
-
-    @property
-    def first_is_near(self) -> NDArray[np.bool_]:
-        """Whether the near pair is the one of lower number, shape (m,)."""
-        return self.near < self.far
 
     @cached_property
     def majority(self) -> tuple[IntArray, IntArray]:
         """Near and far pair of each question by the majority of its answers, without ties."""
-        low, high = np.divmod(self._questions[0], self.n_pairs)
+        low, high = self._question_pairs
         first = self.votes[:, 1] - self.votes[:, 0]
         return np.where(first > 0, low, high)[first != 0], np.where(first > 0, high, low)[first != 0]
 
@@ -186,20 +122,6 @@ class Context:
     def ceiling(self) -> NoiseCeiling | None:
         """The noise ceiling, or None where too few questions were repeated."""
         return noise_ceiling(self.comparisons, level=self.level)
-
-    @cached_property
-    def _people(self) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
-        return None if self.answers.annotators is None else factorize(self.answers.annotators)
-
-    @property
-    def names(self) -> NDArray[Any] | None:
-        """The annotators, each once."""
-        return None if self._people is None else self._people[0]
-
-    @property
-    def people(self) -> NDArray[np.intp] | None:
-        """Which annotator gave each answer, shape (a,)."""
-        return None if self._people is None else self._people[1]
 
     @cached_property
     def n_questions_per_object(self) -> IntArray:
@@ -226,9 +148,9 @@ class Context:
         np.add.at(sums, self.answers.answer_of, numbers[content])
         return sums
 
-    def object_names(self, objects: NDArray[Any]) -> list[Any]:
+    def object_names(self, objects: Any) -> tuple[Any, ...]:
         """Return the labels of objects as plain values."""
-        return list(self.comparisons.objects[objects].tolist())
+        return tuple(self.comparisons.objects[objects].tolist())
 
     def people_names(self, people: NDArray[Any]) -> tuple[Any, ...]:
         """Return the labels of people as plain values."""
@@ -236,7 +158,7 @@ class Context:
 
     def comparison_labels(self, near: int, far: int) -> dict[str, list[Any]]:
         """Return the labels of a near and a far pair."""
-        return {"near": self.object_names(self.pairs[near]), "far": self.object_names(self.pairs[far])}
+        return {side: list(self.object_names(self.pairs[pair])) for side, pair in (("near", near), ("far", far))}
 
 
 Check: TypeAlias = Callable[[Context], CheckResult]

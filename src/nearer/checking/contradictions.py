@@ -39,30 +39,15 @@ class Triads:
 
 
 def strong_components(near: IntArray, far: IntArray, n_pairs: int) -> IntArray:
-    """Return the number of the strongly connected component of each pair, shape (n_pairs,).
-
-    Examples
-    --------
-    >>> component = strong_components(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 0]), 4)
-    >>> len(set(component[:3].tolist())), bool(component[3] == component[0])
-    (1, False)
-    """
+    """Return the number of the strongly connected component of each pair, shape (n_pairs,)."""
     arrows = coo_array((np.ones(len(near), dtype=np.int8), (near, far)), shape=(n_pairs, n_pairs))
     return connected_components(arrows.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
 
 
 def count_triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Generator) -> Triads:
-    """Count the intransitive triads; where there are very many, among a million paths of two arrows.
-
-    A path of two arrows u -> v -> w whose ends are joined is part of a triad. A cycle has three such paths and any
-    other triad one.
-
-    Examples
-    --------
-    >>> near, far = np.array([0, 1, 2, 0, 1]), np.array([1, 2, 0, 3, 3])
-    >>> count_triads(near, far, 4, np.random.default_rng(0))
-    Triads(n_closed=2, share_cyclic=0.5, example=(0, 1, 2))
-    """
+    """Count the intransitive triads; where there are very many, among a million paths of two arrows."""
+    # A path of two arrows u -> v -> w whose ends are joined is part of a triad. A cycle has three such paths, any other
+    # triad one.
     order = np.lexsort((far, near))
     near, far = near[order], far[order]
     codes = near * n_pairs + far
@@ -135,7 +120,13 @@ def check_repeats(context: Context) -> CheckResult:
         severity: Severity = "note" if n_repeated < MIN_QUESTIONS else "good"
     else:
         severity = _severity_of_disagreement(counts["disagreement"], n_repeated)
-    numbers = counts | {"examples": _most_contradicted(context, both)}
+    questions, examples = np.flatnonzero(both), []
+    fewer, more = np.sort(context.votes[questions], axis=1).T
+    for question in questions[np.argsort(-(fewer**2) / more, kind="stable")[:3]]:  # many answers, and evenly split
+        row = int(np.flatnonzero((context.questions == question) & context.decided)[0])
+        votes = context.votes[question][:: -1 if context.first_is_near[row] else 1].tolist()
+        examples.append(context.comparison_labels(int(context.near[row]), int(context.far[row])) | {"votes": votes})
+    numbers = counts | {"examples": examples}
     return CheckResult((Finding("contradictions", severity, numbers=numbers),), counts)
 
 
@@ -152,27 +143,19 @@ def _severity_of_disagreement(disagreement: float, n_questions: int) -> Severity
     return "warning" if is_guessing else "note"
 
 
-def _most_contradicted(context: Context, chosen: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    """Return the most evenly split of some questions, with their votes."""
-    questions = np.flatnonzero(chosen)
-    fewer, more = np.sort(context.votes[questions], axis=1).T
-    order = np.argsort(-(fewer**2) / more, kind="stable")[:3]  # many answers, and evenly split
-    found = []
-    for question in questions[order]:
-        row = int(np.flatnonzero((context.questions == question) & context.decided)[0])
-        votes = context.votes[question][:: -1 if context.first_is_near[row] else 1].tolist()
-        found.append(context.comparison_labels(int(context.near[row]), int(context.far[row])) | {"votes": votes})
-    return found
-
-
 def check_self_contradictions(context: Context) -> CheckResult:
     """Count the questions that one person answered both ways."""
     if context.people is None or context.names is None:
         return CheckResult()
-    votes, person, n_different = _own_repeats(context, context.people)
+    own = context.people[context.answers.answer_of].astype(np.int64) * context.n_questions + context.questions
+    codes, positions = np.unique(own[context.decided], return_inverse=True)  # a person's question each
+    sides = 2 * positions + context.first_is_near[context.decided]
+    votes = np.bincount(sides, minlength=2 * len(codes)).reshape(-1, 2)
+    again = votes.sum(axis=1) > 1
+    votes, (person, question) = votes[again], np.divmod(codes[again], context.n_questions)
     both = votes.min(axis=1) > 0
-    n_repeated, n_both = len(votes), int(both.sum())
-    counts: dict[str, Any] = {"n_self_repeated": n_repeated, "n_self_contradicted": n_both}
+    n_both = int(both.sum())
+    counts: dict[str, Any] = {"n_self_repeated": len(votes), "n_self_contradicted": n_both}
     if n_both == 0:
         return CheckResult(counts=counts)
     counts["self_disagreement"] = _disagreement(votes)
@@ -180,22 +163,10 @@ def check_self_contradictions(context: Context) -> CheckResult:
     asked = np.bincount(person, minlength=len(context.names))
     worst = np.array([index for index in np.argsort(-per_person, kind="stable")[:3] if per_person[index]])
     people = [{"n_contradicted": int(per_person[each]), "n_repeated": int(asked[each])} for each in worst]
+    n_different = len(np.unique(question))  # one hard question repeated to all says little about the others
     numbers = counts | {"n_questions": n_different, "people": people}
     severity, names = _severity_of_disagreement(counts["self_disagreement"], n_different), context.people_names(worst)
     return CheckResult((Finding("self-contradictions", severity, numbers=numbers, concerned=names),), counts)
-
-
-def _own_repeats(context: Context, people: NDArray[np.intp]) -> tuple[IntArray, IntArray, int]:
-    """Return for each question that a person answered more than once the votes, (r, 2), and who it was, (r,).
-
-    Also how many different questions these are: one hard question repeated to all says little about the others.
-    """
-    own = people[context.answers.answer_of].astype(np.int64) * context.n_questions + context.questions
-    codes, positions = np.unique(own[context.decided], return_inverse=True)
-    sides = 2 * positions + context.first_is_near[context.decided]
-    votes = np.bincount(sides, minlength=2 * len(codes)).reshape(-1, 2)
-    again = votes.sum(axis=1) > 1
-    return votes[again], codes[again] // context.n_questions, len(np.unique(codes[again] % context.n_questions))
 
 
 def check_transitivity(context: Context) -> CheckResult:

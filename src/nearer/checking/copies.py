@@ -27,7 +27,6 @@ identical, or with 5% if all are. Nobody is reported without questions in common
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -68,39 +67,26 @@ class Pair(NamedTuple):
     expected: float
 
 
-@dataclass(frozen=True, eq=False)
-class Copies:
-    """Pairs of people with the same answers, smallest p-value first, of so many with enough questions in common."""
-
-    pairs: tuple[Pair, ...]
-    n_compared: int
-
-    @property
-    def people(self) -> NDArray[np.intp]:
-        """The people in any of the pairs."""
-        return np.unique(np.array([(pair.first, pair.second) for pair in self.pairs], dtype=np.intp).ravel())
-
-    @classmethod
-    def from_shared(cls, shared: Shared) -> Copies:
-        """Test all pairs."""
-        shared = Shared(*(each[shared.n_shared >= _MIN_SHARED_QUESTIONS] for each in shared))
-        first, second, n_shared, n_different = shared
-        if len(first) == 0:
-            return cls((), 0)
-        near = n_different <= MAX_CHANGED_SHARE * n_shared
-        expected = _expected(shared, near)
-        if near.all():
-            differing = n_different > 0
-            share = n_different[differing].sum() / n_shared[differing].sum() if differing.any() else MAX_CHANGED_SHARE
-            p_values: FloatArray = np.where(differing, 1.0, (1 - share) ** n_shared)
-        else:
-            quartile = np.quantile(n_different[~near] / np.maximum(expected[~near], 1e-9), 0.25)
-            chances = min(1.0, float(quartile)) * expected / (2 * n_shared)
-            p_values = np.asarray(binom.cdf(n_different, n_shared, chances))
-        found = np.flatnonzero((p_values < FALSE_ALARM_RATE / len(first)) & near)
-        found = found[np.argsort(p_values[found], kind="stable")]
-        columns = (first, second, n_shared, n_different, expected)
-        return cls(tuple(Pair(*(each[at].item() for each in columns)) for at in found), len(first))
+def copied_pairs(shared: Shared) -> tuple[tuple[Pair, ...], int]:
+    """Return pairs of people with the same answers, smallest p-value first, and how many pairs were compared."""
+    shared = Shared(*(each[shared.n_shared >= _MIN_SHARED_QUESTIONS] for each in shared))
+    first, second, n_shared, n_different = shared
+    if len(first) == 0:
+        return (), 0
+    near = n_different <= MAX_CHANGED_SHARE * n_shared
+    expected = _expected(shared, near)
+    if near.all():
+        differing = n_different > 0
+        share = n_different[differing].sum() / n_shared[differing].sum() if differing.any() else MAX_CHANGED_SHARE
+        p_values: FloatArray = np.where(differing, 1.0, (1 - share) ** n_shared)
+    else:
+        quartile = np.quantile(n_different[~near] / np.maximum(expected[~near], 1e-9), 0.25)
+        chances = min(1.0, float(quartile)) * expected / (2 * n_shared)
+        p_values = np.asarray(binom.cdf(n_different, n_shared, chances))
+    found = np.flatnonzero((p_values < FALSE_ALARM_RATE / len(first)) & near)
+    found = found[np.argsort(p_values[found], kind="stable")]
+    columns = (first, second, n_shared, n_different, expected)
+    return tuple(Pair(*(each[at].item() for each in columns)) for at in found), len(first)
 
 
 def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
@@ -125,15 +111,7 @@ def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
 
 
 def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
-    """Return what pairs of people have in common, by the majority of each person's answers to a question.
-
-    Examples
-    --------
-    >>> rows = Comparisons.from_triplets([[0, 1, 2], [1, 0, 2], [0, 2, 1], [1, 0, 2]])
-    >>> found = shared_answers(np.array([0, 0, 1, 1]), rows)
-    >>> found.n_shared.tolist(), found.n_different.tolist()
-    ([2], [1])
-    """
+    """Return what pairs of people have in common, by the majority of each person's answers to a question."""
     near, far = near_far_codes(answered.oriented, answered.n_objects)
     questions = question_indices(answered)
     shape = (int(person.max()) + 1, int(questions.max()) + 1)
@@ -157,10 +135,11 @@ def check_copies(context: Context) -> CheckResult:
     if comparisons.annotators is None or not decided.any():
         return CheckResult()
     labels, person = factorize(comparisons.annotators[decided])
-    found = Copies.from_shared(shared_answers(person, comparisons[decided]))
-    counts = {"n_copied": len(found.people), "n_pairs_compared": found.n_compared}
-    if not found.pairs:
+    pairs, n_compared = copied_pairs(shared_answers(person, comparisons[decided]))
+    people = np.unique([(pair.first, pair.second) for pair in pairs]).astype(np.intp)
+    counts = {"n_copied": len(people), "n_pairs_compared": n_compared}
+    if not pairs:
         return CheckResult(counts=counts)
-    pairs = [pair._asdict() | {"people": labels[[pair.first, pair.second]].tolist()} for pair in found.pairs[:10]]
-    names = tuple(labels[found.people].tolist())
-    return CheckResult((Finding("copies", "warning", numbers={"pairs": pairs}, concerned=names),), counts)
+    rows = [pair._asdict() | {"people": labels[[pair.first, pair.second]].tolist()} for pair in pairs[:10]]
+    names = tuple(labels[people].tolist())
+    return CheckResult((Finding("copies", "warning", numbers={"pairs": rows}, concerned=names),), counts)

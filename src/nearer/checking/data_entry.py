@@ -71,9 +71,14 @@ def _same_time(context: Context) -> IntArray:
     order = np.lexsort((seconds, hashes, who))
     same = (np.diff(who[order]) == 0) & (hashes[order][1:] == hashes[order][:-1]) & (np.diff(seconds[order]) == 0)
     doubled = np.flatnonzero(same)
-    if len(doubled) == 0 or poisson.sf(len(doubled) - 1, _expected_coincidences(who, hashes, seconds)) > _ALPHA:
+    if len(doubled) == 0:
         return none
-    return np.column_stack([timed[order[doubled]], timed[order[doubled + 1]]])
+    # How many equal times, as of times in whole seconds, chance gives to answers that a person repeated.
+    sizes, alike, (person, times) = np.bincount(who), _group_sizes(who, seconds), _group_sizes(who, hashes)
+    chance = np.bincount(alike[0], alike[1] * (alike[1] - 1.0), len(sizes)) / np.maximum(sizes * (sizes - 1.0), 1)
+    expected = float((times * (times - 1) / 2 * chance[person]).sum())
+    is_chance = poisson.sf(len(doubled) - 1, expected) > _ALPHA
+    return none if is_chance else np.column_stack([timed[order[doubled]], timed[order[doubled + 1]]])
 
 
 def _same_trial(context: Context) -> IntArray:
@@ -86,15 +91,6 @@ def _same_trial(context: Context) -> IntArray:
     same = (np.diff(context.people[order]) == 0) & (np.diff(trials[order]) == 0)
     doubled = np.flatnonzero(same & (context.answer_hashes[order][1:] == context.answer_hashes[order][:-1]))
     return np.column_stack([order[doubled], order[doubled + 1]])
-
-
-def _expected_coincidences(who: IntArray, hashes: NDArray[np.uint64], seconds: NDArray[np.float64]) -> float:
-    """Return how many equal times, as of times in whole seconds, chance gives to answers that a person repeated."""
-    sizes = np.bincount(who)
-    alike = _group_sizes(who, seconds)
-    chance = np.bincount(alike[0], alike[1] * (alike[1] - 1.0), len(sizes)) / np.maximum(sizes * (sizes - 1.0), 1)
-    person, times = _group_sizes(who, hashes)
-    return float((times * (times - 1) / 2 * chance[person]).sum())
 
 
 def _group_sizes(who: IntArray, values: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -185,9 +181,9 @@ def _fast_people(context: Context, people: NDArray[np.intp], seconds: NDArray[np
     numbers = np.bincount(people)
     starts = np.cumsum(numbers) - numbers
     judged = np.flatnonzero(numbers >= _MIN_TIMED_ANSWERS)
-    medians = seconds[order][starts[judged] + numbers[judged] // 2]
     if len(judged) < 2:
         return ()
+    medians = seconds[order][starts[judged] + numbers[judged] // 2]
     typical = float(np.median(medians))
     fast = np.flatnonzero((medians < MIN_SECONDS) & (medians < typical / 2))
     if len(fast) == 0:
@@ -199,13 +195,7 @@ def _fast_people(context: Context, people: NDArray[np.intp], seconds: NDArray[np
 
 
 def folded(label: Any) -> str:
-    r"""Return a label without differences of case, white space and Unicode form.
-
-    Examples
-    --------
-    >>> folded("Cat ") == folded("cat"), folded("caf\u00e9") == folded("cafe\u0301")
-    (True, True)
-    """
+    """Return a label without differences of case, white space and Unicode form."""
     return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
 
 
@@ -226,13 +216,7 @@ def check_spellings(context: Context) -> CheckResult:
 
 
 def _stem(word: str, words: set[str]) -> str:
-    """Return a number without zeros around it, and the stem of a file if that is itself one of the words.
-
-    Examples
-    --------
-    >>> _stem("012", set()), _stem("13.0", set()), _stem("cat.jpg", {"cat"}), _stem("cat.jpg", {"cat.png"})
-    ('12', '13', 'cat', 'cat.jpg')
-    """
+    """Return a number without zeros around it, and the stem of a file if that is itself one of the words."""
     if number := re.fullmatch(r"0*(\d+)(\.0+)?", word):
         return number[1]
     file = re.fullmatch(r"(.+)\.[a-z][a-z0-9]{1,4}", word)
@@ -278,7 +262,7 @@ def check_one_sided(context: Context) -> CheckResult:
     if n_one_sided < _MIN_ONE_SIDED or n_one_sided < _MIN_ONE_SIDED_SHARE * often.sum():
         return CheckResult(counts=counts)
     numbers = {"n_objects": int(often.sum()), "n_only_near": len(only_near)}
-    names = tuple(context.object_names(np.append(only_near, only_far)))
+    names = context.object_names(np.append(only_near, only_far))
     return CheckResult((Finding("one-sided", "warning", numbers=numbers, concerned=names),), counts)
 
 
@@ -296,7 +280,7 @@ def check_anchors(context: Context) -> CheckResult:
     pairs = zip(*(each.tolist() for each in np.divmod(sorted_unique(codes), context.n_objects)), strict=True)
     if chance_of_design(pairs, len(never_options)) >= MAX_CHANCE_SAME_FORM:
         return CheckResult(counts=counts)
-    names = tuple(context.object_names(np.array(never_options + never_anchors)))
+    names = context.object_names(never_options + never_anchors)
     numbers = counts | {"n_anchors": len(anchors)}
     return CheckResult((Finding("only-anchors", "warning", numbers=numbers, concerned=names),), counts)
 

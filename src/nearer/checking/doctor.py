@@ -12,79 +12,63 @@ from sklearn.exceptions import ConvergenceWarning
 from nearer._common.findings import Finding
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
-from nearer.checking.connectivity import (
-    check_balance,
-    check_connectivity,
-    check_counts,
-    check_undersampled_objects,
-    check_unseen,
+from nearer.checking import (
+    connectivity,
+    contradictions,
+    data_entry,
+    position_bias,
+    random_responders,
+    sample_size,
 )
 from nearer.checking.context import Check, Context
-from nearer.checking.contradictions import check_repeats, check_self_contradictions, check_transitivity
 from nearer.checking.copies import check_copies
-from nearer.checking.data_entry import (
-    check_anchors,
-    check_blocks,
-    check_columns,
-    check_duplicates,
-    check_missing_labels,
-    check_misspelled,
-    check_numbering,
-    check_one_sided,
-    check_speed,
-    check_spellings,
-    check_trials,
-)
 from nearer.checking.findings import Findings
-from nearer.checking.position_bias import check_constant_position, check_order, check_position_bias, check_runs
-from nearer.checking.random_responders import check_catches, check_random_responders
-from nearer.checking.sample_size import check_ceiling, check_curve, check_distances, check_rule, reconcile
 from nearer.io.answers import Answers
 
 CHECKS: tuple[Check, ...] = (
-    check_counts,
-    check_unseen,
-    check_connectivity,
-    check_undersampled_objects,
-    check_balance,
-    check_spellings,
-    check_misspelled,
-    check_one_sided,
-    check_anchors,
-    check_missing_labels,
-    check_numbering,
-    check_trials,
-    check_duplicates,
-    check_blocks,
-    check_columns,
-    check_repeats,
-    check_self_contradictions,
-    check_transitivity,
-    check_constant_position,
-    check_order,
-    check_position_bias,
-    check_runs,
-    check_speed,
-    check_catches,
-    check_random_responders,
+    connectivity.check_counts,
+    connectivity.check_unseen,
+    connectivity.check_connectivity,
+    connectivity.check_undersampled_objects,
+    connectivity.check_balance,
+    data_entry.check_spellings,
+    data_entry.check_misspelled,
+    data_entry.check_one_sided,
+    data_entry.check_anchors,
+    data_entry.check_missing_labels,
+    data_entry.check_numbering,
+    data_entry.check_trials,
+    data_entry.check_duplicates,
+    data_entry.check_blocks,
+    data_entry.check_columns,
+    contradictions.check_repeats,
+    contradictions.check_self_contradictions,
+    contradictions.check_transitivity,
+    position_bias.check_constant_position,
+    position_bias.check_order,
+    position_bias.check_position_bias,
+    position_bias.check_runs,
+    data_entry.check_speed,
+    random_responders.check_catches,
+    random_responders.check_random_responders,
     check_copies,
-    check_ceiling,
-    check_rule,
-    check_curve,
-    check_distances,
+    sample_size.check_ceiling,
+    sample_size.check_rule,
+    sample_size.check_curve,
+    sample_size.check_distances,
 )
 
 #: Those that fit maps to judge the map, which a run does with its own.
-MAP_CHECKS: tuple[Check, ...] = (check_curve, check_distances)
+MAP_CHECKS: tuple[Check, ...] = (sample_size.check_curve, sample_size.check_distances)
 
 #: The fast ones that can find an error.
-ERROR_CHECKS: tuple[Check, ...] = (check_unseen, check_connectivity)
+ERROR_CHECKS: tuple[Check, ...] = (connectivity.check_unseen, connectivity.check_connectivity)
 
 #: Those of people and of how answers are recorded: what can be corrected while answers come in.
 COLLECTION_CHECKS: tuple[Check, ...] = (
-    check_connectivity,
-    check_balance,
-    *CHECKS[CHECKS.index(check_trials) : CHECKS.index(check_ceiling)],
+    connectivity.check_connectivity,
+    connectivity.check_balance,
+    *CHECKS[CHECKS.index(data_entry.check_trials) : CHECKS.index(sample_size.check_ceiling)],
 )
 
 
@@ -164,32 +148,7 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
 
 
 def check_collected(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
-    """Check answers that still come in: the people who give them, and how they are recorded.
-
-    The number of answers, the quality of a map and the spelling of labels are not checked.
-
-    Parameters
-    ----------
-    answers : Answers
-    n_components : int
-        Dimension of the map that they are for.
-    random_state : None, int, SeedSequence, Generator or RandomState
-        For the folds that people are judged by.
-
-    Returns
-    -------
-    Findings
-        Some of those of `check`, worst first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer import Comparisons
-    >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")])
-    >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
-    >>> [finding.code for finding in check_collected(answers)]
-    ['transitive', 'connected']
-    """
+    """Check answers that still come in: the people who give them, and how they are recorded."""
     return _run(COLLECTION_CHECKS, Context(answers, n_components, _seed(random_state)))
 
 
@@ -211,4 +170,4 @@ def _run(checks: tuple[Check, ...], context: Context) -> Findings:
             findings += outcome.findings
             counts |= outcome.counts
             annotators = outcome.annotators or annotators
-    return reconcile(Findings(context.answers.source, tuple(findings), counts, annotators))
+    return sample_size.reconcile(Findings(context.answers.source, tuple(findings), counts, annotators))

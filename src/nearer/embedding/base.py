@@ -12,7 +12,8 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,9 +35,6 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 # scikit-learn's own wrapping of outputs gives them the index of the input, whose rows are others here.
 class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
@@ -50,10 +48,9 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wra
     @property
     def n_features_in_(self) -> int:
         """The number of columns that were fitted: 3 of triplets, 4 of quadruplets; n of a matrix of n objects."""
-        comparisons = self.comparisons_
         if getattr(self, "_fitted_to_matrix", False):
             return self.n_objects_
-        return 3 if comparisons.is_triplets else 4
+        return 3 if self.comparisons_.is_triplets else 4
 
     @property
     def _n_features_out(self) -> int:
@@ -65,8 +62,7 @@ class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wra
         Parameters
         ----------
         X : Comparisons, or array-like of shape (m, 3) or (m, 4), optional
-            Comparisons of objects of the map, as a pipeline passes them on. They change nothing: `partial_fit` learns
-            from more of them, `place` puts new objects on the map.
+            Comparisons of objects of the map, as a pipeline passes them on. They change nothing.
 
         Returns
         -------
@@ -103,8 +99,11 @@ class MapDraws(NamedTuple):
     covariances: FloatArray
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OrdinalEmbedding(MapTransformer, BaseEstimator):
     """Base of all estimators; see `nearer.embedding` for those to use.
+
+    The fields are the settings of an estimator, which the generated ``__init__`` stores.
 
     Attributes
     ----------
@@ -113,28 +112,22 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
     objects_ : ndarray, shape (n_objects_,)
         Labels of the objects.
     n_objects_, n_iter_ : int
-    n_features_in_ : int
-        The number of columns that were fitted: 3 of triplets, 4 of quadruplets.
     converged_ : bool
     history_ : list of Progress
         Iteration, objective and duality gap at each check.
     solver_ : solver object
         The one that found the map.
     restarts_ : Restarts
-        ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one, the map; see
-        `nearer.optimize.solvers.descent`.
+        ``tried``, the number of descents, and ``agreed``, how many of them ended as low as the best one.
     trace_ : float
         The weight of tr(G), the sum of the squared norms, in the mean form of the problem.
     comparisons_ : Comparisons, ComparisonsFile or ComparisonsOnCluster
         What the map was fitted to; `partial_fit` adds to it.
     """
 
-    n_components: int
-    n_objects: int | None
-    random_state: RandomState
-    embedding_: FloatArray
-    comparisons_: Judgments
-    n_objects_: int
+    n_components: int = field(default=2, kw_only=False)
+    n_objects: int | None = None
+    random_state: RandomState = None
 
     @abstractmethod
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
@@ -164,8 +157,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         ----------
         X : Comparisons, ComparisonsFile, ComparisonsOnCluster, or array-like of shape (m, 3) or (m, 4)
             Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels. A dask array or
-            dataframe of indices is fitted by the workers of the running client; see
-            `nearer.data.ComparisonsOnCluster`.
+            dataframe is taken as a `nearer.data.ComparisonsOnCluster`.
         y : array-like, shape (m,), optional
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional
@@ -183,7 +175,13 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
                 raise ValueError("a dask collection brings its own answers and weights, as columns; pass it alone")
             X = ComparisonsOnCluster(X, n_objects=self.n_objects)
         if isinstance(X, StreamedComparisons):
-            self._check_streamed(X, y, sample_weight)
+            if y is not None or sample_weight is not None:
+                raise ValueError(f"a {type(X).__name__} brings its own answers and weights; pass it alone")
+            if self.n_objects not in (None, X.n_objects):
+                raise ValueError(
+                    f"n_objects={self.n_objects}, but {X.title} has {X.n_objects}; leave it out here and "
+                    f"make {type(X).__name__}(..., n_objects=...)"
+                )
             comparisons: Judgments = X
         else:
             comparisons = as_comparisons(X, y, sample_weight, n_objects=self.n_objects)
@@ -239,10 +237,10 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         added = with_new_objects(self.objects_, X, y, sample_weight)
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
-        everything = added if isinstance(self.comparisons_, StreamedComparisons) else self._joined(added)
+        streamed = isinstance(self.comparisons_, StreamedComparisons)
+        everything = self.comparisons_ if streamed else self._joined(added)
         self._add_objects(added)
-        if not isinstance(self.comparisons_, StreamedComparisons):
-            self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
+        self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
         return self.embedding_[before:]
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -257,7 +255,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
-        """Return the share of comparisons that the map satisfies, ties pluralize half: 1 - `comparison_error`."""
+        """Return the share of comparisons that the map satisfies, ties counting half: 1 - `comparison_error`."""
         comparisons = self._comparisons(X, y, sample_weight)
         margins = self.decision_function(comparisons)
         if comparisons.answers is not None:
@@ -269,22 +267,24 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         """The estimator that made the map: this one, or of several the one that was chosen."""
         return self
 
+    def _copy_with(self, **settings: Any) -> OrdinalEmbedding:
+        """Return a copy, not yet fitted, with some settings changed."""
+        copied: OrdinalEmbedding = clone(self).set_params(**settings)
+        return copied
+
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, that makes a map from other comparisons as this fit did."""
         check_is_fitted(self)
-        same: OrdinalEmbedding = clone(self)
-        return same
+        return self._copy_with()
 
     def _for_cross_validation(self) -> OrdinalEmbedding:
         """Return what to fit to the folds of a held-out error, not yet fitted: a copy, or one that is as good there."""
-        copied: OrdinalEmbedding = clone(self)
-        return copied
+        return self._copy_with()
 
     def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, for what takes many fits: one like this, or a faster one of its kind."""
         check_is_fitted(self)
-        same: OrdinalEmbedding = clone(self)
-        return same
+        return self._copy_with()
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
         """Return maps drawn from the distribution that the fit has found; None for a method that finds one map."""
@@ -342,17 +342,6 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
             raise ValueError(
                 f"n_components={self.n_components} is too many for {pluralize(n_objects, 'object')}, which fill "
                 f"{pluralize(n_objects - 1, 'dimension')} at most; choose n_components={n_objects - 1} or fewer"
-            )
-
-    def _check_streamed(
-        self, streamed: StreamedComparisons, y: ArrayLike | None, sample_weight: ArrayLike | None
-    ) -> None:
-        if y is not None or sample_weight is not None:
-            raise ValueError(f"a {type(streamed).__name__} brings its own answers and weights; pass it alone")
-        if self.n_objects not in (None, streamed.n_objects):
-            raise ValueError(
-                f"n_objects={self.n_objects}, but {streamed.title} has {streamed.n_objects}; leave it out here and "
-                f"make {type(streamed).__name__}(..., n_objects=...)"
             )
 
     def _require_in_memory(self, comparisons: Judgments) -> Comparisons:

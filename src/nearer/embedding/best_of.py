@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ _DELEGATED_ATTRIBUTES = (
 )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BestOf(OrdinalEmbedding):
     """The method whose maps predict held-out answers best.
 
@@ -91,23 +93,8 @@ class BestOf(OrdinalEmbedding):
     2
     """
 
-    best_: OrdinalEmbedding
-    _calibration: Calibration | None
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        methods: Sequence[OrdinalEmbedding] | None = None,
-        n_splits: int = 5,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.methods = methods
-        self.n_splits = n_splits
-        self.n_objects = n_objects
-        self.random_state = random_state
+    methods: Sequence[OrdinalEmbedding] | None = None
+    n_splits: int = 5
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from inspect import cleandoc
 
 from nearer._common.arrays import FloatArray
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding, Recipe, align_fit, check_solver, fit
@@ -25,14 +26,13 @@ n_objects : int, optional
 random_state : int, Generator, SeedSequence or None
     For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
 device : str, optional
-    Experimental: "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
-    (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. Left
-    out: compiled loops on the processor. The map is the same but for rounding.
+    Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a GPU
+    where there is one. Left out: compiled loops on the processor. The map is the same but for rounding.
 
 Attributes
 ----------
 embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-    As for every estimator: the map, labels, and how the solver got there.
+    As for every estimator.
 
 Examples
 --------
@@ -42,6 +42,7 @@ Examples
 True"""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Classical(LossEmbedding):
     """Base of the classical methods.
 
@@ -50,22 +51,9 @@ class Classical(LossEmbedding):
     matrices of rank p that gives the paper's GNMDS-p, STE-p and TSTE-p.
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.001,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.trace = trace
-        self.solver = solver
-        self.n_objects = n_objects
-        self.random_state = random_state
-        self.device = device
+    trace: float = 0.001
+    solver: str | AnySolver = "factored"
+    device: str | None = None
 
     def __init_subclass__(cls) -> None:
         """Replace {shared} in the docstring of a method."""
@@ -99,6 +87,7 @@ class Classical(LossEmbedding):
         return solvers[self.solver]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GNMDS(Classical):
     """Generalized non-metric multidimensional scaling (Agarwal et al. 2007).
 
@@ -117,21 +106,7 @@ class GNMDS(Classical):
     {shared}
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.001,
-        power: float = 2,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        super().__init__(
-            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
-        )
-        self.power = power
+    power: float = 2
 
     def _loss(self) -> Loss:
         return Hinge(power=self.power)
@@ -156,6 +131,7 @@ class STE(Classical):
         return Logistic()
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class TSTE(Classical):
     """t-distributed stochastic triplet embedding (van der Maaten and Weinberger 2012).
 
@@ -169,32 +145,19 @@ class TSTE(Classical):
         Degrees of freedom; n_components - 1, at least 1, if left out.
     trace : float >= 0, default 0.00001
         Penalty on the trace of the Gram matrix, as a share of the value at which the map is a point. Without any, a map
-        has no finite size: on a large one only the ratio of two distances counts, and larger ones are always a little
-        likelier. The size at which it settles grows with the fourth root of 1 / trace. With noisy answers 0.01 or 0.03
-        is often better.
+        has no finite size; the one at which it settles grows with the fourth root of 1 / trace. With noisy answers 0.01
+        or 0.03 is often better.
     {shared}
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        alpha: float | None = None,
-        trace: float = 0.00001,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        super().__init__(
-            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
-        )
-        self.alpha = alpha
+    alpha: float | None = None
+    trace: float = 0.00001
 
     def _loss(self) -> Loss:
         return StudentT(max(self.n_components - 1.0, 1.0) if self.alpha is None else self.alpha)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CKL(Classical):
     """Crowd kernel learning (Tamuz, Liu, Belongie, Shamir and Kalai 2011).
 
@@ -212,32 +175,20 @@ class CKL(Classical):
     {shared}
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        mu: float = 1.0,
-        trace: float = 0.003,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        super().__init__(
-            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
-        )
-        self.mu = mu
+    mu: float = 1.0
+    trace: float = 0.003
 
     def _loss(self) -> Loss:
         return CrowdKernel(self.mu)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FORTE(Classical):
     """Ordinal embedding by projected descent over Gram matrices (Jain, Jamieson and Nowak 2016).
 
     Minimizes the logistic loss log(1 + exp(-margin)) over positive semidefinite Gram matrices of rank p. Each step
-    follows the gradient and keeps the p largest eigenvalues; a line search sets its length. It is the model of `STE`:
-    where the two end at one map is a matter of the way, not of the goal. Memory and time grow with n^2 and n^3.
+    follows the gradient and keeps the p largest eigenvalues; a line search sets its length. It is the model of `STE`.
+    Memory and time grow with n^2 and n^3.
 
     Parameters
     ----------
@@ -256,7 +207,7 @@ class FORTE(Classical):
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there.
+        As for every estimator.
 
     Examples
     --------
@@ -266,16 +217,8 @@ class FORTE(Classical):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.001,
-        solver: str | AnySolver = "projected",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+    solver: str | AnySolver = "projected"
+    device: str | None = field(default=None, init=False)
 
     def _loss(self) -> Loss:
         return Logistic()

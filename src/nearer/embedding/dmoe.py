@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects, with_positive_weight
 from nearer.data.streamed import Judgments, StreamedComparisons
@@ -27,7 +27,7 @@ from nearer.embedding.dmoe_search import (
     comparisons_per_object,
 )
 from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, check_solver, fit, refine_map, refit_map
-from nearer.embedding.predictor import Calibration, Predictor, check_calibration, mean_squared_distance_of_points
+from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper
@@ -52,6 +52,7 @@ _SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solve
 MAX_FEW_PER_OBJECT = 15  # for each object
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DMOE(GramEmbedding):
     r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
 
@@ -143,35 +144,13 @@ class DMOE(GramEmbedding):
     True
     """
 
-    cv_results_: dict[str, Any]
-    best_index_: int
-    _choice: Candidate
-    _search: SearchResult | None
-    _reused_search: SearchResult  # of `_with_chosen_settings`
-    _calibration: Calibration | None
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        penalty: Penalty | None = None,
-        nu: float | None = None,
-        power: float | None = None,
-        rank: Rank | None = None,
-        solver: str | AnySolver = "auto",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.nu = nu
-        self.power = power
-        self.rank = rank
-        self.solver = solver
-        self.n_objects = n_objects
-        self.random_state = random_state
-        self.device = device
+    penalty: Penalty | None = None
+    nu: float | None = None
+    power: float | None = None
+    rank: Rank | None = None
+    solver: str | AnySolver = "auto"
+    device: str | None = None
+    _reused_search: SearchResult = field(init=False)  # of `_with_chosen_settings`
 
     def _check_settings(self) -> None:
         super()._check_settings()

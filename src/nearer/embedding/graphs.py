@@ -6,7 +6,7 @@ has room to unfold.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import shortest_path
 
 from nearer._common.arrays import FloatArray, PointArray
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import Graph, graph_triplets, warn_of_uninformative_anchors
 from nearer.data.groups import restrict_to_seen, with_positive_weight
@@ -37,7 +37,7 @@ from nearer.optimize.solvers.cutting_planes import (
     StructureProblem,
 )
 from nearer.optimize.solvers.descent import agreement_tolerance, best_of_restarts
-from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.driver import Callback, limited_blas
 
 MAX_TRIPLETS = 1_000_000  # of a graph that are written down; a larger one is sampled
 
@@ -53,21 +53,14 @@ class GraphInputMixin(OrdinalEmbedding):
         *,
         callback: Callback | None = None,
     ) -> Self:
-        """Fit a map to comparisons, or to a graph.
-
-        Ctrl-C during a fit leaves the best map so far on the estimator, warns, and raises KeyboardInterrupt.
+        """Fit a map to comparisons, as every estimator does, or to a graph.
 
         Parameters
         ----------
         X : Comparisons, ComparisonsFile, array-like of shape (m, 3) or (m, 4), or SciPy sparse of shape (n, n)
-            Triplets (anchor, near, far) or quadruplets (near pair, far pair), as indices or labels. A sparse matrix is
-            the adjacency matrix of a graph, as for `fit_graph`.
-        y : array-like, shape (m,), optional
-            Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
-        sample_weight : array-like, shape (m,), optional
-            Nonnegative weights; a row of weight 2 counts as two rows.
-        callback : callable, optional
-            Called with the `Progress` of each iteration.
+            A sparse matrix is the adjacency matrix of a graph, as for `fit_graph`.
+        y, sample_weight, callback
+            As for every estimator; a graph has neither answers nor weights.
 
         Returns
         -------
@@ -130,6 +123,7 @@ class GraphInputMixin(OrdinalEmbedding):
         self._fit(comparisons, callback)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SOE(GraphInputMixin, Classical):
     """Soft ordinal embedding (Terada and von Luxburg 2014).
 
@@ -146,19 +140,7 @@ class SOE(GraphInputMixin, Classical):
     {shared}
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.0001,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-        device: str | None = None,
-    ) -> None:
-        super().__init__(
-            n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state, device=device
-        )
+    trace: float = 0.0001
 
     def _loss(self) -> Loss:
         return DistanceHinge()
@@ -166,25 +148,16 @@ class SOE(GraphInputMixin, Classical):
 
 _N_LANDMARKS = 300
 _TIE_BREAK = 1e-6
-_DIMENSION_PENALTIES = (
-    0.01,
-    0.02,
-    0.04,
-    0.08,
-    0.16,
-    0.32,
-    0.64,
-    1.28,
-)  # on the extra dimension, for each object and neighbor
-_MAX_UNFOLDING_ITER = 200  # at each of them
+# On the extra dimension, for each object and neighbor; and the most iterations at each of them.
+_DIMENSION_PENALTIES, _MAX_UNFOLDING_ITER = tuple(0.01 * 2**k for k in range(8)), 200
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LOE(SOE):
     """Local ordinal embedding (Terada and von Luxburg 2014): a map of an unweighted graph.
 
-    Minimizes max(1 + d(i, j) - d(i, k), 0)^2 over all neighbors j and all other objects k of each i, so that in the
-    map, too, neighbors are nearest. All triplets of the graph count, but only those within reach are looked at.
-    Comparisons are taken as well, and then the method is `SOE`.
+    Minimizes max(1 + d(i, j) - d(i, k), 0)^2 over all neighbors j and all other objects k of each i. Comparisons are
+    taken as well, and then the method is `SOE`.
 
     Parameters
     ----------
@@ -203,8 +176,7 @@ class LOE(SOE):
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. After a graph with more than a million
-        triplets `comparisons_` has a million of them, drawn evenly.
+        As for every estimator. Of a graph with more than a million triplets `comparisons_` has a million, drawn evenly.
 
     Examples
     --------
@@ -216,16 +188,8 @@ class LOE(SOE):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        trace: float = 0.0,
-        solver: str | AnySolver = "factored",
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(n_components, trace=trace, solver=solver, n_objects=n_objects, random_state=random_state)
+    trace: float = 0.0
+    device: str | None = field(default=None, init=False)
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
         solver = self._solver()
@@ -321,6 +285,7 @@ MAX_OBJECTS_FULL_RANK = 300
 _DEFAULT_RANK = 10  # beyond
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPE(GraphInputMixin, GramEmbedding):
     """Structure preserving embedding (Shaw and Jebara 2009): a map from which a graph can be read again.
 
@@ -368,26 +333,11 @@ class SPE(GraphInputMixin, GramEmbedding):
     1.0
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        connectivity: Literal["knn", "b-matching"] = "knn",
-        rank: int | None = None,
-        margin: float = 0.01,
-        slack: float = 10.0,
-        tol: float = 0.001,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.connectivity = connectivity
-        self.rank = rank
-        self.margin = margin
-        self.slack = slack
-        self.tol = tol
-        self.n_objects = n_objects
-        self.random_state = random_state
+    connectivity: Literal["knn", "b-matching"] = "knn"
+    rank: int | None = None
+    margin: float = 0.01
+    slack: float = 10.0
+    tol: float = 0.001
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -6,7 +6,7 @@ Their answers fit one map if each may stretch its axes. This is the idea of INDS
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import with_positive_weight
 from nearer.data.labels import Labels, factorize
@@ -35,6 +35,7 @@ from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.sampling.model import distinct_comparisons
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class IndividualDifferences(OrdinalEmbedding):
     """One map, with weights of its axes for each person (the idea of INDSCAL, Carroll and Chang 1970).
 
@@ -104,27 +105,7 @@ class IndividualDifferences(OrdinalEmbedding):
     (True, True)
     """
 
-    people_: Labels
-    weights_: FloatArray
-    weights_interval_: FloatArray
-    steepness_: FloatArray
-    lapse_: FloatArray
-    spread_: float
-    steepness_spread_: float
-    axes_identified_: bool
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        spread: float | None = None,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.spread = spread
-        self.n_objects = n_objects
-        self.random_state = random_state
+    spread: float | None = None
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_number
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restrict_to_seen, with_positive_weight
 from nearer.data.streamed import Judgments
@@ -19,7 +20,7 @@ from nearer.geometry import to_principal_axes
 from nearer.model import Loss, SoftHinge
 from nearer.optimize.problems.points import FactoredProblem, Penalty
 from nearer.optimize.problems.sources import InMemory
-from nearer.optimize.solvers import Factored, Outcome, Shrinkage, Solution, solve
+from nearer.optimize.solvers import Factored, Outcome, Shrinkage, solve
 from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.optimize.solvers.shrinkage import SchattenProblem
 
@@ -27,12 +28,12 @@ _MAX_DIMENSIONS = 15
 _START_TRACE = 0.01  # as a share: where between 0.001 and 0.1 it is hardly changes what is found
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LORE(LossEmbedding):
     """Low-rank ordinal embedding (Anand et al. 2026): the number of dimensions is found along with the map.
 
     Minimizes the smooth hinge log(1 + exp(1 - margin)) plus a Schatten quasi-norm of the map, the sum of its singular
-    values to a power below 1. That price takes weak dimensions away and hardly shrinks strong ones. The descent begins
-    with more dimensions than there are, by `nearer.optimize.solvers.Shrinkage`.
+    values to a power below 1, which takes weak dimensions away and hardly shrinks strong ones.
 
     Parameters
     ----------
@@ -71,34 +72,16 @@ class LORE(LossEmbedding):
     (3, (30, 3))
     """
 
-    n_components: Any  # an int, or None
-    dimension_: int
-    singular_values_: FloatArray
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        penalty: float = 2.0,
-        power: float = 0.5,
-        tol: float = 1e-6,
-        max_iter: int = 2000,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.penalty = penalty
-        self.power = power
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_objects = n_objects
-        self.random_state = random_state
+    n_components: Any = field(default=None, kw_only=False)  # an int, or None
+    penalty: float = 2.0
+    power: float = 0.5
+    tol: float = 1e-6
+    max_iter: int = 2000
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, whose maps have as many columns as this one."""
-        same = super()._with_chosen_settings()
-        same.set_params(n_components=self.embedding_.shape[1])
-        return same
+        check_is_fitted(self)
+        return self._copy_with(n_components=self.embedding_.shape[1])
 
     def _fast_surrogate(self) -> OrdinalEmbedding:
         """Return the same: many fits are compared with each other, which takes maps of one shape."""
@@ -119,21 +102,10 @@ class LORE(LossEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
         solver = Shrinkage(tol=self.tol, max_iter=self.max_iter)
-        with self._warning_of_early_interrupt():
-            fitted = self._fitted(comparisons, solver, callback)
-        same_columns = start is not None and start.shape == fitted.embedding.shape
-        self._store_fit(align_fit(fitted, start if same_columns else None), comparisons, solver)
-        self.singular_values_ = fitted.solution.state.sizes
-        self.dimension_ = len(self.singular_values_)
-        self._report(fitted)
-
-    def _fitted(self, comparisons: Comparisons, solver: Shrinkage, callback: Callback | None) -> Fitted:
-        """Return the map over all objects; those in no comparison lie at the origin."""
         among, seen = restrict_to_seen(with_positive_weight(comparisons))
-        n = among.n_objects
-        most = min(_MAX_DIMENSIONS if self.n_components is None else self.n_components, n - 1)
-        with limited_blas("points", n):
-            recipe = Recipe(self._loss(), Penalty(_START_TRACE, ridge=0.0), Factored(n_init=1), most)
+        most = min(_MAX_DIMENSIONS if self.n_components is None else self.n_components, among.n_objects - 1)
+        recipe = Recipe(self._loss(), Penalty(_START_TRACE, ridge=0.0), Factored(n_init=1), most)
+        with self._warning_of_early_interrupt(), limited_blas("points", among.n_objects):
             first = fit_points(InMemory(among), recipe, stream(self.random_state, "start"), callback=callback)
             problem = self._problem(among, most)
             if first.solution.interrupted:
@@ -141,26 +113,26 @@ class LORE(LossEmbedding):
             solution = solve(problem, solver, first.embedding, callback=callback)
         if first.solution.interrupted:
             solution = replace(solution, outcome=Outcome.INTERRUPTED)
-        embedding = np.zeros((comparisons.n_objects, self._columns(solution)))
-        if solution.value.shape[1]:
-            turned_to_axes = to_principal_axes(solution.value, np.ones(n, dtype=bool))
-            embedding[seen, : turned_to_axes.shape[1]] = turned_to_axes
-        total_weight = problem.factored.total_weight
-        return Fitted(
-            embedding, solution, _equivalent_trace(problem, solution), 0.0, total_weight, first.vanishing_trace
-        )
+        # Objects in no comparison lie at the origin.
+        sizes, found = solution.state.sizes, solution.value.shape[1]
+        embedding = np.zeros((comparisons.n_objects, self.n_components or max(found, 1)))
+        if found:
+            embedding[seen, :found] = to_principal_axes(solution.value, np.ones(among.n_objects, dtype=bool))
+        # That of a trace penalty with the same derivative with respect to the largest singular value.
+        trace = float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0
+        fitted = Fitted(embedding, solution, trace, 0.0, problem.factored.total_weight, first.vanishing_trace)
+        same_columns = start is not None and start.shape == embedding.shape
+        self._store_fit(align_fit(fitted, start if same_columns else None), comparisons, solver)
+        self.singular_values_, self.dimension_ = sizes, len(sizes)
+        self._report(fitted)
 
     def _problem(self, comparisons: Comparisons, rank: int) -> SchattenProblem:
         """Return the problem with the penalty in its own units."""
         factored = FactoredProblem(InMemory(comparisons), self._loss(), rank=rank)
-        total = factored.total_weight
-        n = factored.n_objects
+        total, n = factored.total_weight, factored.n_objects
         # A dimension of n coordinates of mean square 1 has the singular value sqrt(n).
         unit = n ** (1 - self.power / 2) * np.log1p(total / (2 * n)) / total
         return SchattenProblem(factored, self.penalty * float(unit), self.power)
-
-    def _columns(self, solution: Solution[FloatArray]) -> int:
-        return max(solution.value.shape[1], 1) if self.n_components is None else int(self.n_components)
 
     def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         found = max(self.dimension_, 1)  # columns beyond them are 0, for new objects as for old ones
@@ -169,17 +141,9 @@ class LORE(LossEmbedding):
 
     def _report(self, fitted: Fitted) -> None:
         outcome = fitted.solution.outcome
-        if outcome is Outcome.INTERRUPTED:
-            super()._report(fitted)
-        elif outcome is Outcome.MAX_ITER:
+        if outcome is Outcome.MAX_ITER:
             self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
-        elif fitted.vanishing_trace == 0:
+        elif outcome is Outcome.INTERRUPTED or fitted.vanishing_trace == 0:
             super()._report(fitted)
         elif not self.dimension_:
             self._warn("no dimension lowers the loss by its price: the map is a point; choose a smaller penalty")
-
-
-def _equivalent_trace(problem: SchattenProblem, solution: Solution[Any]) -> float:
-    """Return the weight of a trace penalty with the same derivative with respect to the largest singular value."""
-    sizes: FloatArray = solution.state.sizes
-    return float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0

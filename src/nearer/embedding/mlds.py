@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -79,6 +79,7 @@ class GoodnessOfFit(NamedTuple):
     n_simulations: int
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MLDS(OrdinalEmbedding):
     r"""Maximum-likelihood difference scaling (Maloney and Yang 2003): a scale of objects in a known order.
 
@@ -145,22 +146,10 @@ class MLDS(OrdinalEmbedding):
     True
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        order: Sequence[Any] | NDArray[Any] | None = None,
-        link: LinkName = "probit",
-        lapse: float | None = None,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.order = order
-        self.link = link
-        self.lapse = lapse
-        self.n_objects = n_objects
-        self.random_state = random_state
+    n_components: int = field(default=1, kw_only=False)
+    order: Sequence[Any] | NDArray[Any] | None = None
+    link: LinkName = "probit"
+    lapse: float | None = None
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""

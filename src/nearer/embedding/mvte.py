@@ -6,7 +6,7 @@ the other. No single map holds such answers. `MVTE` fits several, and finds out 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import percent
 from nearer._common.parameters import check_counts
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
@@ -44,6 +44,7 @@ from nearer.optimize.solvers.driver import Callback, limited_blas
 _POINT_SIZE = 1e-3  # of the unit of the map
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MVTE(OrdinalEmbedding):
     """Multi-view triplet embedding (after Amid and Ukkonen 2015): a mixture of t-STE maps.
 
@@ -108,30 +109,11 @@ class MVTE(OrdinalEmbedding):
     True
     """
 
-    views_: FloatArray
-    weights_: FloatArray
-    lapse_: float
-    alpha_: float
-    cv_results_: dict[str, Any] | None
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_views: int | None = None,
-        alpha: float | None = None,
-        trace: float = 0.001,
-        n_init: int = 10,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_views = n_views
-        self.alpha = alpha
-        self.trace = trace
-        self.n_init = n_init
-        self.n_objects = n_objects
-        self.random_state = random_state
+    n_views: int | None = None
+    alpha: float | None = None
+    trace: float = 0.001
+    n_init: int = 10
+    views_: FloatArray = field(init=False)
 
     @property
     def responsibilities_(self) -> FloatArray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +15,7 @@ from scipy.stats import rankdata
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_counts
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import comparison_chain, read_dissimilarities, read_pair_weights
 from nearer.data.groups import relabel_by_appearance
@@ -34,6 +35,7 @@ _PLACING_SCALE = 10.0
 _STRESS_AGREEMENT_TOL = 1e-3  # of stress
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NonmetricMDS(LossEmbedding):
     """Nonmetric multidimensional scaling (Kruskal 1964), by majorization and monotone regression.
 
@@ -49,9 +51,8 @@ class NonmetricMDS(LossEmbedding):
         Whether pairs of equal dissimilarity may have different disparities, or must have the same. Comparisons have no
         ties.
     gap : float >= 0, default 0.3
-        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance. Without
-        it, noisy answers pull objects onto one point. Less is better for answers without errors, more for many errors.
-        A matrix needs none.
+        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance; for
+        comparisons alone. Less is better for answers without errors, more for many errors.
     n_init : int, default 4
         The number of starts, of which that of least stress is kept: one from the data, the others random.
     tol : float, default 1e-6
@@ -70,12 +71,12 @@ class NonmetricMDS(LossEmbedding):
     disparities_ : ndarray, shape (n_objects_, n_objects_) or (m, 2)
         Of a matrix: the disparities, NaN where it has gaps. Of comparisons: those of the near and the far pair of each.
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator. Distances that count have a mean square of 1. The objective of the history is the
-        stress. After `fit_dissimilarities` the comparisons are those of neighbors in the order.
+        As for every estimator. Distances that count have a mean square of 1. After `fit_dissimilarities` the
+        comparisons are those of neighbors in the order.
 
     See Also
     --------
-    SOE : asks for a margin between near and far, which keeps maps of few comparisons from degenerating.
+    SOE
 
     Examples
     --------
@@ -90,29 +91,11 @@ class NonmetricMDS(LossEmbedding):
     True
     """
 
-    stress_: float
-    disparities_: FloatArray
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        ties: str = "primary",
-        gap: float = 0.3,
-        n_init: int = 4,
-        tol: float = 1e-6,
-        max_iter: int = 3000,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components
-        self.ties = ties
-        self.gap = gap
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_objects = n_objects
-        self.random_state = random_state
+    ties: Literal["primary", "secondary"] = "primary"
+    gap: float = 0.3
+    n_init: int = 4
+    tol: float = 1e-6
+    max_iter: int = 3000
 
     def fit_dissimilarities(
         self,
@@ -144,15 +127,15 @@ class NonmetricMDS(LossEmbedding):
         n = len(matrix)
         _check_n_objects(n)
         self._check_dimensions(n)
-        everywhere = read_pair_weights(weights, n)
-        a, b = np.nonzero(np.triu(np.isfinite(matrix) & (everywhere > 0), 1))
+        pair_weights = read_pair_weights(weights, n)
+        a, b = np.nonzero(np.triu(np.isfinite(matrix) & (pair_weights > 0), 1))
         values = matrix[a, b]
         chain = comparison_chain(np.column_stack([a, b]), values, n, objects)
         seen, inside = np.unique([a, b], return_inverse=True)
         pairs = inside.reshape(2, -1).T
-        own = everywhere[a, b] / everywhere[a, b].sum()
+        shares = pair_weights[a, b] / pair_weights[a, b].sum()
         ranks = np.unique(values, return_inverse=True)[1].ravel()
-        order = TotalOrder(ranks, own, self.ties)  # type: ignore[arg-type]
+        order = TotalOrder(ranks, shares, self.ties)
         problem = StressProblem(pairs, order, len(seen))
         with self._warning_of_early_interrupt():
             solution = self._best_of_starts(
@@ -200,11 +183,15 @@ class NonmetricMDS(LossEmbedding):
             if start is not None:
                 solution = solve(problem, self._solver(), start[seen], callback=callback)
             else:
-                solution = self._best_of_starts(problem, lambda: _spectral_start(kept, self.n_components), callback)
+                spectral = FactoredProblem(InMemory(kept), self._loss(), rank=self.n_components)
+                solution = self._best_of_starts(problem, lambda: np.asarray(spectral_start(spectral)), callback)
         self._store_solution(solution, seen, comparisons)
         if start is not None:
             self.embedding_ = align(self.embedding_, start, scaling=False, moving=False)
-        self.disparities_ = np.column_stack(_disparities_of(comparisons, self.embedding_, self.gap))
+        pairs, order = ComparedPairs.of(comparisons, self.gap)
+        ends = self.embedding_[pairs]
+        distances = np.sqrt(np.sum((ends[:, 0] - ends[:, 1]) ** 2, axis=1))
+        self.disparities_ = np.column_stack(order.of_comparisons(distances))
         self._fitted_to_matrix = False
         self._report_solution(solution)
 
@@ -277,12 +264,3 @@ def _classical_start(problem: StressProblem, ranks: NDArray[np.intp], n_componen
     points = np.zeros((n, n_components))
     points[:, :kept] = vectors[:, ::-1][:, :kept] * sizes
     return points
-
-
-def _spectral_start(comparisons: Comparisons, n_components: int) -> FloatArray:
-    return np.asarray(spectral_start(FactoredProblem(InMemory(comparisons), DistanceHinge(), rank=n_components)))
-
-
-def _disparities_of(comparisons: Comparisons, points: FloatArray, gap: float) -> tuple[FloatArray, FloatArray]:
-    pairs, order = ComparedPairs.of(comparisons, gap)
-    return order.of_comparisons(np.sqrt(np.sum((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2, axis=1)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
@@ -129,40 +128,35 @@ class PosteriorSummary(NamedTuple):
     interrupted: bool
 
 
-class Convergence(NamedTuple):
-    """R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
-
-    diagnostics: dict[str, Diagnosis]
-    problems: list[str]
-
-    @classmethod
-    def of(cls, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool) -> Convergence:
-        """Return the convergence of chains; nothing for a variational approximation, which has none."""
-        if isinstance(sampler, Variational):
-            return cls({}, [])
-        chains, n_draws, _ = sampled.unknowns.shape
-        quantities = {"log_density": sampled.densities}
-        for number, name in enumerate(HYPERPARAMETERS):
-            quantities[name] = sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
-        diagnostics = {name: diagnose(values) for name, values in quantities.items()}
-        distances = [diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]
-        # NaN: a distance that never changed, or too few draws.
-        rhats, sizes = np.array(distances).T
-        rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
-        worst = diagnostics["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
-        problems = []
-        compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
-        if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
-            problems.append("time was up before chains could be compared")
-        # Chains that differ by an object in two places cannot agree.
-        agree = bimodal or sampled.vote_error <= getattr(sampler, "tolerance", 0.0) / 20
-        if worst.rhat > MAX_RHAT and chains > 1 and not agree:
-            problems.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
-        if worst.effective < MIN_EFFECTIVE_DRAWS and not agree:
-            problems.append(f"the draws are worth only {worst.effective:.0f} independent ones")
-        if isinstance(sampler, NUTS) and sampled.n_divergent > 0.02 * chains * sampler.n_draws:
-            problems.append(f"{sampled.n_divergent} trajectories diverged")
-        return cls(diagnostics, problems)
+def check_convergence(
+    sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
+) -> tuple[dict[str, Diagnosis], list[str]]:
+    """Return R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
+    if isinstance(sampler, Variational):  # which has no chains
+        return {}, []
+    chains, n_draws, _ = sampled.unknowns.shape
+    quantities = {"log_density": sampled.densities}
+    for number, name in enumerate(HYPERPARAMETERS):
+        quantities[name] = sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
+    diagnostics = {name: diagnose(values) for name, values in quantities.items()}
+    distances = [diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]
+    # NaN: a distance that never changed, or too few draws.
+    rhats, sizes = np.array(distances).T
+    rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
+    worst = diagnostics["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
+    problems = []
+    compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
+    if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
+        problems.append("time was up before chains could be compared")
+    # Chains that differ by an object in two places cannot agree.
+    agree = bimodal or sampled.vote_error <= getattr(sampler, "tolerance", 0.0) / 20
+    if worst.rhat > MAX_RHAT and chains > 1 and not agree:
+        problems.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
+    if worst.effective < MIN_EFFECTIVE_DRAWS and not agree:
+        problems.append(f"the draws are worth only {worst.effective:.0f} independent ones")
+    if isinstance(sampler, NUTS) and sampled.n_divergent > 0.02 * chains * sampler.n_draws:
+        problems.append(f"{sampled.n_divergent} trajectories diverged")
+    return diagnostics, problems
 
 
 def bimodality_message(labels: list[Any]) -> str:
@@ -170,6 +164,7 @@ def bimodality_message(labels: list[Any]) -> str:
     return f"two maps explain the answers alike: {quote_all(labels)} may lie in either of two places"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PosteriorEmbedding(OrdinalEmbedding):
     r"""Bayesian ordinal embedding: all maps that the comparisons leave possible, each as likely as it is.
 
@@ -187,15 +182,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
     n_components : int, optional
         Dimension of the map. Left out: `dimension_`, which the data choose.
     max_components : int, optional
-        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15,
-        whatever the dimension of the map. With ``max_components=n_components`` draws have no more dimensions than the
-        map: faster with very many objects, but if the answers call for more, the ellipses are too small.
+        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15.
+        With ``max_components=n_components`` a fit is faster, but if the answers call for more, ellipses are too small.
     solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
-        "auto": microcanonical Langevin dynamics, several chains that begin on the best of several starts, check each
-        other and draw until predictions have converged. "fast": two short chains, enough for predictions, which
-        cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until distances agree
-        between the chains, too; for data where "auto" warns that the chains disagree. "nuts": the no-U-turn sampler,
-        exact and ten times slower. "variational": independent normal distributions, a rough approximation.
+        "auto": microcanonical Langevin dynamics, several chains that draw until predictions have converged. "fast": two
+        short chains, enough for predictions, which cross-validation takes in place of "auto". "thorough": up to 60,000
+        steps of each chain, until distances agree between the chains, too. "nuts": the no-U-turn sampler, exact and ten
+        times slower. "variational": independent normal distributions, a rough approximation.
         `Microcanonical(n_steps=20_000)` and the like, from `nearer.sampling`, set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
@@ -215,13 +208,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
     embedding_std_ : ndarray, shape (n_objects_, p)
         How far the draws lie from it along each axis, once rotated and scaled onto it (root mean square).
     covariances_ : ndarray, shape (n_objects_, p, p)
-        The same in all directions; `ellipses` makes ellipses of them. They hold what the draws do in the dimensions
-        that the map does not show, as far as it is seen on the map.
+        The same in all directions; `ellipses` makes ellipses of them.
     dimension_ : int or None
-        The number of dimensions that the comparisons call for, and along which the places of objects are resolved:
-        the posterior's most probable number, less axes along which objects are not known to lie at least 1.4 times as
-        far apart as the draws scatter. Two can always be shown. None where the answers may be mere guesses (exact
-        test at 5%): no dimension can be determined, and a map has two for show.
+        The posterior's most probable number of dimensions, less axes along which objects are not known to lie at least
+        1.4 times as far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
@@ -238,8 +228,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     n_replaced_ : int
         Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
-        Whether the chains agree, in distances or at least in predictions; always True for "variational", which has no
-        such check, unless it was interrupted.
+        Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_ : int
         Evaluations of the density.
     history_ : list of Progress
@@ -261,29 +250,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
     (15, 2)
     """
 
-    covariances_: FloatArray
-    _posterior: PosteriorSample
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        max_components: int | None = None,
-        solver: str | Sampler = "auto",
-        budget: float | None = None,
-        prior: Prior | None = None,
-        n_jobs: int | None = None,
-        n_objects: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_components = n_components  # type: ignore[assignment]
-        self.max_components = max_components
-        self.solver = solver
-        self.budget = budget
-        self.prior = prior
-        self.n_jobs = n_jobs
-        self.n_objects = n_objects
-        self.random_state = random_state
+    n_components: Any = field(default=None, kw_only=False)  # an int, or None
+    max_components: int | None = None
+    solver: str | Sampler = "auto"
+    budget: float | None = None
+    prior: Prior | None = None
+    n_jobs: int | None = None
 
     @property
     def draws_(self) -> Draws:
@@ -337,8 +309,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _for_cross_validation(self) -> OrdinalEmbedding:
         """Return a copy with fewer draws: enough for the error of a fold, where nobody looks at the map."""
-        model: OrdinalEmbedding = clone(self)
-        return model.set_params(solver="fast") if self.solver in ("auto", "thorough") else model
+        return self._copy_with(solver="fast" if self.solver in ("auto", "thorough") else self.solver)
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): center, half axes (longer first), angle in degrees.
@@ -418,13 +389,30 @@ class PosteriorEmbedding(OrdinalEmbedding):
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng)
         summary = self._summary(posterior, model.comparisons, comparisons, rng, start)
         sampled = replace(sampled, interrupted=sampled.interrupted or summary.interrupted)
-        convergence = Convergence.of(sampled, sampler, posterior, bimodal=summary.bimodal.size > 0)
+        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=summary.bimodal.size > 0)
         self._store_map(summary.embedding, comparisons)
-        self._store_posterior(posterior, summary)
-        self._store_sampling(sampled, sampler, convergence)
-        for progress in self.history_ if callback is not None else ():
-            callback(progress)  # type: ignore[misc]
-        self._report(convergence.problems, sampled.interrupted)
+        self._store_covariances(summary.covariances)
+        self._posterior = posterior
+        self.solver_: Any = sampler
+        self.dimension_, self.dimension_evidence_ = summary.dimension, summary.dimension_evidence
+        self.bimodal_objects_ = self.objects_[summary.bimodal].tolist()
+        self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
+        self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
+        self.diagnostics_ = diagnostics
+        self.converged_ = not sampled.interrupted and not problems
+        if callback is not None:
+            for progress in self.history_:
+                callback(progress)
+        if problems:
+            self._warn(
+                f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
+                "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
+            )
+        if self.bimodal_objects_:
+            message = bimodality_message(self.bimodal_objects_)
+            self._warn(f"{message}; answers that compare them with others would decide")
+        if sampled.interrupted:
+            self._warn_of_outcome("the fit was interrupted; what was drawn so far is on the estimator", True)
 
     def _model(self, comparisons: Comparisons) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
@@ -474,31 +462,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         places = align(known.points, embedding[compared])
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         return PosteriorSummary(embedding, covariances, dimension, evidence, bimodal, interrupted)
-
-    def _store_posterior(self, posterior: PosteriorSample, summary: PosteriorSummary) -> None:
-        self._posterior = posterior
-        self._store_covariances(summary.covariances)
-        self.dimension_, self.dimension_evidence_ = summary.dimension, summary.dimension_evidence
-        self.bimodal_objects_: list[Any] = self.objects_[summary.bimodal].tolist()
-
-    def _store_sampling(self, sampled: SamplingResult, sampler: Sampler, convergence: Convergence) -> None:
-        self.solver_: Any = sampler
-        self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
-        self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
-        self.diagnostics_ = convergence.diagnostics
-        self.converged_ = not sampled.interrupted and not convergence.problems
-
-    def _report(self, problems: list[str], interrupted: bool) -> None:
-        if problems:
-            self._warn(
-                f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
-                "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
-            )
-        if self.bimodal_objects_:
-            message = bimodality_message(self.bimodal_objects_)
-            self._warn(f"{message}; answers that compare them with others would decide")
-        if interrupted:
-            self._warn_of_outcome("the fit was interrupted; what was drawn so far is on the estimator", interrupted)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""

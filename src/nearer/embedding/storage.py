@@ -258,7 +258,9 @@ def _decode_estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> Ordin
     model: OrdinalEmbedding = getattr(embedding, what["estimator"])(**_decode(what["settings"], arrays))
     state = _decode(what["fitted"], arrays)
     if state:
-        shadows = [name for name in state if hasattr(type(model), name)]
+        shadows = [
+            name for name in state if hasattr(type(model), name) and name not in type(model).__dataclass_fields__
+        ]
         if shadows:
             raise ValueError(f"{shadows[0]} is no value of a fit")
         model.__dict__.update(state)
