@@ -50,13 +50,10 @@ def align(
     points : array-like, shape (n, p) or (k, n, p)
         A map, or several, each aligned separately.
     onto : array-like, shape (n, q)
-    scaling : bool
-        Whether to scale. By how much is judged in the columns in which ``onto`` varies.
-    moving : bool
-        Whether to move. The others are taken as centered if not.
+    scaling, moving : bool
+        Whether to scale, by the columns in which ``onto`` varies, and to move; if not, both are taken as centered.
     seen : array-like of bool, shape (n,), or of int, optional
-        The objects that the alignment is chosen by; the rest moves along, and ``onto`` may have NaN for it. All if
-        left out.
+        The objects that decide; the rest moves along, and ``onto`` may have NaN for it. All if left out.
 
     Returns
     -------
@@ -118,28 +115,21 @@ def procrustes_error(embedding: ArrayLike, truth: ArrayLike, *, scaling: bool = 
         min over c, Q of |c A Q - B|^2 / |B|^2         = 1 - s^2 / (|A|^2 |B|^2)      (``scaling=True``),
         min over Q    of |A Q - B|^2 / (|A|^2 + |B|^2) = 1 - 2 s / (|A|^2 + |B|^2)   (``scaling=False``).
 
-    Both are symmetric in their arguments, at most 1, and 0 exactly when the shapes are similar (congruent).
+    Both are symmetric, at most 1, and 0 exactly when the shapes are similar (congruent).
 
     Parameters
     ----------
     embedding, truth : arrays of shape (n, p) and (n, q)
-        The one with fewer columns is padded with zero columns.
+        The one with fewer columns is padded with zeros.
     scaling : bool
         Whether a change of scale is free. Comparisons alone never fix it.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------
     >>> square = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
     >>> rotated = 3 * square @ np.array([[0.0, 1.0], [-1.0, 0.0]]) + 5
-    >>> round(procrustes_error(rotated, square), 12)
-    0.0
-    >>> round(procrustes_error(rotated, square, scaling=False), 12)
-    0.4
+    >>> round(procrustes_error(rotated, square), 12), round(procrustes_error(rotated, square, scaling=False), 12)
+    (0.0, 0.4)
     """
     first, second = _center(embedding, "embedding"), _center(truth, "truth")
     if len(first) != len(second):
@@ -163,11 +153,11 @@ def _center(points: ArrayLike, name: str) -> NDArray[np.float64]:
     array = checked_points(points, name)
     if array.size == 0:
         raise ValueError(f"{name} is empty, shape {array.shape}; give at least two objects and one column")
-    centered: NDArray[np.float64] = array - array.mean(axis=0)
+    centered = array - array.mean(axis=0)
     # Equal rows leave rounding of the mean behind, not exact zeros.
     if np.abs(centered).max() <= 1e-14 * np.abs(array).max():
         raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return centered
+    return np.asarray(centered)
 
 
 def covariance_ellipses(
@@ -219,15 +209,13 @@ def embedding_from_gram(gram: FloatArray, n_components: int) -> FloatArray:
 def fix_signs(points: FloatArray) -> FloatArray:
     """Return points with the entry of largest size in each column positive."""
     largest = np.take_along_axis(points, np.abs(points).argmax(axis=0)[None], axis=0)
-    result: FloatArray = points * np.where(largest < 0, -1.0, 1.0)
-    return result
+    return points * np.where(largest < 0, -1.0, 1.0)
 
 
 def double_center(gram: FloatArray) -> FloatArray:
     """Return the Gram matrix of the same points with their mean at the origin; distances stay as they are."""
     means = gram.mean(axis=0)
-    result: FloatArray = gram - means[None, :] - means[:, None] + means.mean()
-    return result
+    return gram - means[None, :] - means[:, None] + means.mean()
 
 
 MAX_SWEEPS = 1000
@@ -241,8 +229,7 @@ def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     ----------
     embedding : array-like, shape (n, p)
     *features : array-like, shape (n,)
-        A number for each object; objects with NaN do not count for that feature. At most p features. A further one gets
-        the best axis at right angles to those before.
+        At most p, a number for each object, or NaN. Each gets the best axis at right angles to those before.
 
     Returns
     -------
@@ -256,8 +243,7 @@ def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     [[1, 0], [-1, 0], [0, 2], [0, -1]]
     """
     points = checked_points(embedding, "embedding")
-    rotated: FloatArray = points @ axes_along(points, *features) + 0.0
-    return rotated
+    return np.asarray(points @ axes_along(points, *features) + 0.0)
 
 
 def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
@@ -289,15 +275,14 @@ def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
 
 def gradient(points: FloatArray, values: FloatArray) -> FloatArray:
     """Return the gradient, (p,), of the linear function nearest to values; the shortest of equals."""
-    found: FloatArray = np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=1e-10)[0]
-    return found
+    return np.linalg.lstsq(points - points.mean(axis=0), values - values.mean(), rcond=1e-10)[0]
 
 
 def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = None) -> FloatArray:
     """Return the orthogonal matrix, (p, p), that rotates a map such that its first axes match those of another.
 
-    `align` moves and scales as well, and returns a map with the axes of the other; this keeps all axes of the map. Of a
-    map with more axes than the other, those come first that lie on it best, at any scale.
+    Unlike `align` it keeps all axes of the map; where it has more than the other, those come first that lie on the
+    other best, at any scale.
 
     Parameters
     ----------
@@ -320,23 +305,18 @@ def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = No
     if len(goal) < 2:
         raise ValueError("a map is rotated onto another by the objects in both, and there are fewer than two")
     among, goal = points[chosen] - points[chosen].mean(axis=0), goal - goal.mean(axis=0)
-    return _complete_axes(points, _nearest_axes(among, goal))
-
-
-def _nearest_axes(points: FloatArray, onto: FloatArray) -> FloatArray:
-    """Return orthonormal axes, (p, q), of W and c that minimize |c A W - B|^2."""
-    # With q = p, that is Procrustes analysis. With fewer, the complement of A W is free: B gets it as further columns,
-    # and W is found again, until nothing changes (Green and Gower 1979). The error never grows.
-    q = onto.shape[1]
-    axes, _ = rotation(points, onto)
-    for _ in range(MAX_SWEEPS if q < points.shape[1] else 0):
-        shown, free = points @ axes, _orthogonal_complement(axes)
-        scale = np.vdot(shown, onto) / max(np.vdot(shown, shown), np.finfo(float).tiny)
-        rotated = rotation(scale * points, np.column_stack([onto, scale * points @ free]))[0][:, :q]
+    # Axes W and a scale c that minimize |c A W - B|^2. With as many axes as the other map has, that is Procrustes
+    # analysis. With more, the complement of A W is free: B gets it as further columns, and W is found again, until
+    # nothing changes (Green and Gower 1979). The error never grows.
+    axes, _ = rotation(among, goal)
+    for _ in range(MAX_SWEEPS if goal.shape[1] < points.shape[1] else 0):
+        shown, free = among @ axes, _orthogonal_complement(axes)
+        scale = np.vdot(shown, goal) / max(np.vdot(shown, shown), np.finfo(float).tiny)
+        rotated = rotation(scale * among, np.column_stack([goal, scale * among @ free]))[0][:, : goal.shape[1]]
         moved, axes = np.abs(rotated - axes).max(), rotated
         if moved <= ROTATION_TOL:
             break
-    return axes
+    return _complete_axes(points, axes)
 
 
 def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
@@ -346,16 +326,15 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     ----------
     embedding : array-like, shape (n, p)
     normalize : bool
-        Whether every object has equal weight, wherever it lies (Kaiser's normalization); if not, those far from the
-        center count more.
+        Whether every object has equal weight, wherever it lies (Kaiser's normalization).
     seen : array-like of bool, shape (n,), or of int, optional
-        The objects that the rotation is chosen by; the rest moves along. All if left out.
+        The objects that decide; the rest moves along. All if left out.
 
     Returns
     -------
     ndarray, shape (n, p)
-        Axes in order of falling variance, the entry of largest size on each positive. Earlier rotations of the map do
-        not matter, unless two of its principal axes are equally long.
+        Axes in order of falling variance, the entry of largest size on each positive, whatever the map's earlier
+        rotation, unless two of its principal axes are equally long.
 
     Examples
     --------
@@ -364,8 +343,7 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     [0, 0, 1, 1]
     """
     points = checked_points(embedding, "embedding")
-    rotated: FloatArray = points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
-    return rotated
+    return np.asarray(points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0)
 
 
 def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
@@ -428,5 +406,4 @@ def _complete_axes(points: FloatArray, axes: FloatArray) -> FloatArray:
 def _fix_axis_signs(points: FloatArray, axes: FloatArray) -> FloatArray:
     """Return axes with signs for which the largest coordinate along each is positive."""
     rotated = points @ axes
-    kept: FloatArray = np.where((fix_signs(rotated) == rotated).all(axis=0), 1.0, -1.0) * axes
-    return kept
+    return np.where((fix_signs(rotated) == rotated).all(axis=0), 1.0, -1.0) * axes

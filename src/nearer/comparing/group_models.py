@@ -74,8 +74,7 @@ class Responses:
         """Return the margins on a map, (m,)."""
         i, j, l, k = self.rows.T  # noqa: E741
         far, near = (np.square(points[a] - points[b]).sum(axis=1) for a, b in ((l, k), (i, j)))
-        margins: FloatArray = far - near
-        return margins
+        return far - near
 
     @cached_property
     def _incidence(self) -> csr_array[np.float64]:
@@ -182,8 +181,7 @@ def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.int
         posterior = likelihood * shares
         posterior /= posterior.sum(axis=1, keepdims=True)
         shares = posterior.mean(axis=0)
-    rates: FloatArray = (posterior @ np.array(_RATES))[people]
-    return rates
+    return (posterior @ np.array(_RATES))[people]
 
 
 @dataclass(frozen=True, eq=False)

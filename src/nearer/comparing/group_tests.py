@@ -192,8 +192,7 @@ def _standardized(shifts: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(squares)
     least = 1e-9 * max(float(values.max()), np.finfo(float).tiny)
     roots = vectors / np.sqrt(np.maximum(values, least))[:, None, :]
-    standard: FloatArray = np.einsum("bip,ipq->biq", shifts, roots)
-    return standard
+    return np.einsum("bip,ipq->biq", shifts, roots)
 
 
 def _statistics(
@@ -218,8 +217,7 @@ def _expected(inside: FloatArray, sizes: FloatArray) -> FloatArray:
     total = np.maximum(sizes.sum(axis=0), np.finfo(float).tiny)
     share = inside @ sizes / total
     # A group without answers, or with all of them, cannot be compared with others.
-    expected: FloatArray = np.where(share * (1 - share) > _MIN_SHARE, total * share * (1 - share), np.inf)
-    return expected
+    return np.where(share * (1 - share) > _MIN_SHARE, total * share * (1 - share), np.inf)
 
 
 def untested_displacements(apart: FloatArray, spread: float, seen: NDArray[np.bool_]) -> Displacements:

@@ -91,8 +91,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     stepped = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1)) if len(given) else given
     corrected = np.empty(len(given))
     corrected[order] = np.minimum(stepped, 1.0)
-    found: list[float] = corrected.tolist()
-    return found
+    return corrected.tolist()
 
 
 def p_text(p_value: float | None) -> str:

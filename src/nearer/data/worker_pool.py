@@ -369,5 +369,5 @@ class WorkerPool:
         if self._client.direct_to_workers is not False:
             with suppress(OSError):
                 self._client.sync(reached)
-                return self._client.rpc  # type: ignore[no-any-return]
+                return self._client.rpc
         return partial(ProxyRPC, self._client.scheduler)

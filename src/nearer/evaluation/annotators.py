@@ -28,7 +28,7 @@ from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import trial_indices
 from nearer.data.labels import Labels, factorize
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.held_out import Task, WholeKFold, evaluate_all, in_row_order, read_weighted
+from nearer.evaluation.held_out import WholeKFold, cross_validate, read_weighted
 from nearer.evaluation.intervals import wilson_interval
 
 # Grids of the mean of the Beta distribution over people, and of its size in answers.
@@ -86,9 +86,8 @@ def annotator_reliability(
     """Return the error of each person's answers against a map fitted without them.
 
     People are put into groups of about equally many answers, and the answers of each group are predicted by a map of
-    all the others: one fit for each group. With at most ``n_groups`` people it is a map of everybody else. The error is
-    that of what `predict` uses, weighted, ties half; an error far above that of others may be carelessness or another
-    perception.
+    all the others. The error is that of what `predict` uses, weighted, ties half; an error far above that of others
+    may be carelessness or another perception.
 
     Parameters
     ----------
@@ -97,12 +96,11 @@ def annotator_reliability(
     comparisons : Comparisons
         With annotators, at least two.
     n_groups : int >= 2
+        With at most so many people, each is predicted by a map of everybody else.
     level : float
         Of Wilson's intervals, which count trials and not rows.
-    n_jobs : int, optional
-        Fits at a time; 1 if left out, -1 for all cores.
-    random_state : None, int, SeedSequence, Generator or RandomState
-        For the groups.
+    n_jobs, random_state
+        As for `held_out_error`.
 
     Returns
     -------
@@ -128,10 +126,9 @@ def annotator_reliability(
     if len(names) < 2:
         raise ValueError("all answers are of one annotator, and no map can be fitted without them; two are needed")
     folds = list(WholeKFold(n_groups, by="annotators", random_state=random_state).split(judged))
-    found = evaluate_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "annotators")
-    wrong = in_row_order(found, [test for _, test in folds]).predictions
+    (losses,) = cross_validate([estimator], judged, folds, n_jobs, "annotators")
     weights = judged.sample_weight
-    errors = np.bincount(person, weights * wrong) / np.bincount(person, weights)
+    errors = np.bincount(person, weights * losses.predictions) / np.bincount(person, weights)
     answers, numbers = count_trials(judged, person)
     quantile = float(ndtri(0.5 + level / 2))
     lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(errors, numbers, strict=True)]).T
@@ -139,17 +136,8 @@ def annotator_reliability(
 
 
 def count_trials(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the number of trials (or rows, where no trials are known) of each person, and its effective number.
-
-    ``person``, (m,), are the numbers of who gave each row. With weights w the effective number is
-    (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> judged = Comparisons.from_triplets([[0, 1, 2], [1, 2, 0], [2, 0, 1]], trials=[5, 5, 6])
-    >>> count_trials(judged, np.array([0, 0, 0]))
-    (array([2]), array([1.8]))
-    """
+    """Return the number of trials (rows, where no trials are known) of each person, and its effective number."""
+    # ``person``, (m,), is the number of who gave each row. With weights w the effective number is (sum w)^2 / sum w^2.
     who, weights = person, judged.sample_weight
     if judged.trials is not None:
         # Trials may be numbered from one for each person.
@@ -164,7 +152,7 @@ def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> 
 
     Errors are first shrunk to that of a typical person, the more the fewer answers a person gave; who does no better
     than chance gets 0, and who is not in ``reliability`` the error of a typical person. Weights of the comparisons are
-    multiplied in, and their sum is kept: without any, their mean is 1.
+    multiplied in, and their sum is kept.
 
     Take the held-out error of a map that was fitted with these weights without them: people who agree with the map
     count more here, and would make the error look smaller than it is.
@@ -189,8 +177,9 @@ def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> 
     judged = as_comparisons(comparisons)
     if judged.annotators is None:
         raise ValueError("the comparisons do not say who answered; pass annotators= when making them")
-    typical, size = _typical_error(reliability.errors * reliability.n_answers, reliability.n_answers)
-    shrunk = (reliability.errors * reliability.n_answers + typical * size) / (reliability.n_answers + size)
+    wrong, answers = reliability.errors * reliability.n_answers, reliability.n_answers
+    typical, size = _typical_error(wrong, answers)
+    shrunk = (wrong + typical * size) / (answers + size)
     errors = dict(zip(reliability.names.tolist(), shrunk.tolist(), strict=True))
     people, person = factorize(judged.annotators)
     error = np.array([errors.get(name, typical) for name in people.tolist()])
@@ -201,17 +190,15 @@ def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> 
             "nobody's answers are predicted better than chance by a map of the others, so that all weights are 0; "
             "check the answers, or whether the map had enough of them"
         )
-    scaled: FloatArray = weights * (judged.sample_weight.sum() / weights.sum())
-    return scaled
+    return np.asarray(weights * (judged.sample_weight.sum() / weights.sum()))
 
 
 def _typical_error(wrong: FloatArray, answers: NDArray[np.int64]) -> tuple[float, float]:
     """Return mean and size of the Beta distribution over people, by maximum likelihood on the grids."""
-    counts, many = wrong[:, None, None], answers[:, None, None]
     likelihood = np.zeros((len(_MEAN_ERROR_GRID), len(_BETA_SIZE_GRID)))
     first, second = _MEAN_ERROR_GRID[:, None] * _BETA_SIZE_GRID, (1 - _MEAN_ERROR_GRID[:, None]) * _BETA_SIZE_GRID
-    for block in range(0, len(wrong), 100):
-        k, n = counts[block : block + 100], many[block : block + 100]
+    for start in range(0, len(wrong), 100):
+        k, n = (each[start : start + 100, None, None] for each in (wrong, answers))
         likelihood += (betaln(k + first, n - k + second) - betaln(first, second)).sum(axis=0)
     row, column = np.unravel_index(likelihood.argmax(), likelihood.shape)
     return float(_MEAN_ERROR_GRID[row]), float(_BETA_SIZE_GRID[column])

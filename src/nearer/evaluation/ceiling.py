@@ -226,8 +226,7 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
 
 def _scaled(comparisons: Comparisons) -> FloatArray:
     """Return weights divided by the largest, as squares of huge weights would be infinite."""
-    scaled: FloatArray = comparisons.sample_weight / comparisons.sample_weight.max()
-    return scaled
+    return comparisons.sample_weight / comparisons.sample_weight.max()
 
 
 class _QuestionCounts(NamedTuple):
@@ -350,8 +349,7 @@ class _Mixture(NamedTuple):
             slack_step = (target - slack * step) / mass - slack
             length = min(_longest(mass, step), _longest(slack, slack_step))
             mass, slack, multiplier = mass + length * step, slack + length * slack_step, multiplier + length * change
-        shares: FloatArray = mass / mass.sum()
-        return shares
+        return mass / mass.sum()
 
 
 def _longest(values: FloatArray, step: FloatArray) -> float:

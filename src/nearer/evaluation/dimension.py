@@ -19,7 +19,7 @@ from nearer.data.groups import GUESSING_LEVEL, Grouping, group_indices, guessing
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.curves import CHANCE
 from nearer.evaluation.distances import DISTANCES_GOOD, split_half
-from nearer.evaluation.held_out import Task, WholeKFold, evaluate_all, in_row_order, read_weighted
+from nearer.evaluation.held_out import WholeKFold, cross_validate, number_folds, read_weighted
 from nearer.evaluation.intervals import clustered_variance
 
 NO_DIMENSION = "no dimension can be determined, as answers are predicted no better than by guessing"
@@ -89,15 +89,13 @@ def choose_dimension(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> DimensionChoice:
-    """Choose the number of dimensions by cross-validation, among those whose distances are reproducible.
+    """Choose the number of dimensions by held-out error, among those whose distances are reproducible.
 
-    A dimension may predict a little better while its distances are not reproducible. So for each one, maps of two
-    halves of the answers are compared (see `split_half`), and a dimension counts if the reliability of its distances is
-    at least 0.9, or within 0.05 of the best. Among these the smallest is chosen whose error is at most one standard
-    error (that of the smallest error) above the smallest error (Breiman, Friedman, Olshen and Stone 1984). It is the
-    error of the p-dimensional map, `embedding_`, since it is the map that is chosen; predictions of `DMOE` may use more
-    dimensions. Where that error is not below one half by 1.64 standard errors, or an exact test at 5% does not reject
-    that all answers are guesses (`nearer.data.groups`), no dimension is chosen.
+    A dimension counts if the split-half reliability of its distances (see `split_half`) is at least 0.9, or within
+    0.05 of the best. Among these the smallest is chosen whose error is at most one standard error above the smallest
+    error (Breiman, Friedman, Olshen and Stone 1984). It is the error of the p-dimensional map, `embedding_`;
+    predictions of `DMOE` may use more dimensions. None is chosen where that error is not below one half by 1.64
+    standard errors, or an exact test at 5% does not reject that all answers are guesses (`nearer.data.groups`).
 
     Parameters
     ----------
@@ -126,15 +124,12 @@ def choose_dimension(
     units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
-    found = evaluate_all([Task(model, *fold) for model in models for fold in folds], judged, n_jobs, "dimensions")
-    tests = [test for _, test in folds]
-    wrong = [in_row_order(found[start : start + len(folds)], tests).map for start in range(0, len(found), len(folds))]
+    wrong = [each.map for each in cross_validate(models, judged, folds, n_jobs, "dimensions")]
     weights = judged.sample_weight
     errors = np.array([np.average(each, weights=weights) for each in wrong])
-    fold_of_row = np.empty(len(judged), dtype=np.intp)
-    for number, test in enumerate(tests):
-        fold_of_row[test] = number
-    deviations = np.array([_deviation(each, weights, units, fold_of_row) for each in wrong])
+    # The larger of the variance between units and that between folds, which hold them.
+    clusters = units, number_folds(folds, len(judged))
+    deviations = np.sqrt([max(clustered_variance(each, weights, of) for of in clusters) for each in wrong])
     reliabilities = _reliabilities(models, judged, by, n_jobs, random_state)
     counts = np.ones(len(tried), dtype=bool)
     if reliabilities is not None:
@@ -156,11 +151,6 @@ def _reliabilities(
     except ValueError:
         return None
     return np.array([each.reliability for each in found])
-
-
-def _deviation(wrong: FloatArray, weights: FloatArray, units: NDArray[np.intp], folds: NDArray[np.intp]) -> float:
-    """Return the standard error of a mean: the larger of that between units and that between folds, which hold them."""
-    return float(np.sqrt(max(clustered_variance(wrong, weights, each) for each in (units, folds))))
 
 
 def _checked_candidates(candidates: Sequence[int], n_objects: int) -> NDArray[np.int64]:

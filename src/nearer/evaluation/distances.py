@@ -426,8 +426,7 @@ def _correlated_objects(n_objects: int, rng: np.random.Generator) -> NDArray[np.
 
 
 def _map(estimator: OrdinalEmbedding, part: Comparisons) -> FloatArray:
-    points: FloatArray = clone(estimator).fit(part).embedding_
-    return points
+    return clone(estimator).fit(part).embedding_
 
 
 def _correlation(first: FloatArray, second: FloatArray) -> float:

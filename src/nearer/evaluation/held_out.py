@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,6 +20,7 @@ from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import Grouping, balance_folds, group_indices, resolve_grouping, with_positive_weight
 from nearer.data.labels import factorize, read_labels
+from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.metrics import margins
 
@@ -29,19 +30,18 @@ class WholeKFold:
     """Folds for cross-validation that keep trials, annotators or questions whole.
 
     Works wherever scikit-learn takes ``cv=``; for its ``scoring=`` see `accuracy_scorer`. Rows of one trial are one
-    judgment: split between training and test, they would leak. Folds are random and have about equally many rows. With
-    fewer units than ``n_splits`` there is one fold for each unit, so that no fold is empty. A `Comparisons` keeps its
-    list of objects in every fold: an object that a training part misses is still scored.
+    judgment: split between training and test, they would leak. Folds are random, have about equally many rows, and
+    are never empty. A `Comparisons` keeps its list of objects in every fold: an object that a training part misses is
+    still scored.
 
     Parameters
     ----------
     n_splits : int >= 2, default 5
-        The number of folds, at most.
+        The number of folds; fewer where there are fewer units.
     by : {"trials", "annotators", "questions"}
         What is kept whole. "trials" keeps questions whole where the comparisons have no trials, as rows that ask one
         question are copies of each other or contradict each other. "questions" may split a trial.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For the folds.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class WholeKFold:
     by: Grouping = field(default="trials", kw_only=True)
     random_state: RandomState = field(default=None, kw_only=True)
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Fold]:
         """Return pairs of training and test rows, as indices.
 
         Parameters
@@ -111,6 +111,9 @@ class Evaluable(Protocol):
         """Return the margins of comparisons as written, (m,)."""
 
 
+Fold: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]  # training and test rows
+
+
 class Task(NamedTuple):
     """A fit: an estimator, its training rows and its test rows."""
 
@@ -144,14 +147,35 @@ def _fit_and_evaluate(estimator: Evaluable, train: Comparisons, test: Comparison
     return evaluate(clone(estimator).fit(train), test)
 
 
+def cross_validate(
+    models: Sequence[Evaluable], comparisons: Comparisons, folds: Sequence[Fold], n_jobs: int | None, what: str
+) -> list[Losses]:
+    """Return the losses of each model, in the order of the rows, each predicted by the fit that it is held out of."""
+    found = evaluate_all([Task(model, *fold) for model in models for fold in folds], comparisons, n_jobs, what)
+    order = np.argsort(np.concatenate([test for _, test in folds]))
+    each = [found[start : start + len(folds)] for start in range(0, len(found), len(folds))]
+    return [Losses(*(np.concatenate(parts)[order] for parts in zip(*of, strict=True))) for of in each]
+
+
+def number_folds(folds: Sequence[Fold], n_rows: int) -> NDArray[np.intp]:
+    """Return the number of the fold that each row is tested in, (m,); -1 where in none."""
+    numbers = np.full(n_rows, -1)
+    for number, (_, test) in enumerate(folds):
+        numbers[test] = number
+    return numbers
+
+
 def evaluate(model: Evaluable, test: Comparisons) -> Losses:
     """Return the losses of a fitted map."""
     answers = 1 if test.answers is None else test.answers
-    return Losses(_wrong(model.decision_function(test) * answers), _wrong(margins(test, model.embedding_)))
+    found = model.decision_function(test) * answers, margins(test, model.embedding_)
+    return Losses(*(np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64)) for gamma in found))
 
 
-def _wrong(gamma: FloatArray) -> FloatArray:
-    return np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64))
+def answer_probabilities(model: OrdinalEmbedding, test: Comparisons) -> FloatArray:
+    """Return the probability of each answer, (m,), by a fitted model."""
+    columns = np.ones(len(test), dtype=int) if test.answers is None else (test.answers > 0).astype(int)
+    return np.asarray(model.predict_proba(test)[np.arange(len(test)), columns])
 
 
 @dataclass(frozen=True)
@@ -166,10 +190,9 @@ class HeldOutError(Result):
         Of the p-dimensional map, `embedding_`.
     n_splits : int
         Folds that were made.
-    by : str
+    by : {"trials", "annotators", "questions"}
         What they kept whole.
     level : float
-        Of confidence.
 
     Examples
     --------
@@ -209,17 +232,15 @@ def held_out_error(
 ) -> HeldOutError:
     """Return the error on answers that a map was fitted without, by cross-validation.
 
-    The weighted share of wrong predictions, ties half. An estimator that tunes itself does so within each training
-    part. The interval is for the expected error, on further answers, of maps that the estimator learns from as many
-    answers about these objects as the folds are trained on, ``1 - 1 / n_splits`` of all: the variance between trials
-    (or what ``by`` keeps whole; rows of one trial are not independent) times ``1 + n_splits / (n_splits - 1)`` for
-    training parts that overlap, the correction of Nadeau and Bengio (2003). The expected error of the map of all
-    answers is a little lower. by="trials" is about new answers of the same people, by="annotators" about new people.
+    The weighted share of wrong predictions, ties half. The interval is for the expected error, on further answers, of
+    maps that the estimator learns from as many answers about these objects as the folds are trained on; that of the
+    map of all answers is a little lower (see `nearer.evaluation.intervals`). by="trials" is about new answers of the
+    same people, by="annotators" about new people.
 
     Parameters
     ----------
     estimator : estimator of `nearer.embedding`
-        Copies of it are fitted.
+        Copies of it are fitted; one that tunes itself does so within each training part.
     comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
     n_splits, by
         As for `WholeKFold`.
@@ -228,7 +249,6 @@ def held_out_error(
     n_jobs : int, optional
         Fits at a time; 1 if left out, -1 for all cores.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For the folds.
 
     Returns
     -------
@@ -247,15 +267,8 @@ def held_out_error(
     judged = read_weighted(comparisons)
     units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
-    found = evaluate_all([Task(estimator, *fold) for fold in folds], judged, n_jobs, "held-out error")
-    wrong = in_row_order(found, [test for _, test in folds])
+    (wrong,) = cross_validate([estimator], judged, folds, n_jobs, "held-out error")
     of_predictions, of_map = (
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
     return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level)
-
-
-def in_row_order(found: list[Losses], tests: list[NDArray[np.intp]]) -> Losses:
-    """Return the losses of folds in the order of the rows of the whole set."""
-    order = np.argsort(np.concatenate(tests))
-    return Losses(*(np.concatenate(parts)[order] for parts in zip(*found, strict=True)))

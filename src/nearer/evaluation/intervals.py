@@ -63,6 +63,20 @@ def clustered_variance(wrong: FloatArray, weights: FloatArray, clusters: NDArray
     return float(n_clusters / (n_clusters - 1) * np.square(sums).sum() / weights.sum() ** 2)
 
 
+def add_variances(variance: float, freedom: float, other: float, other_freedom: float) -> tuple[float, float]:
+    """Return the sum of two variances and its degrees of freedom (Satterthwaite)."""
+    total = variance + other
+    return total, total**2 / (variance**2 / freedom + other**2 / other_freedom)
+
+
+def mean_interval(values: FloatArray, weights: FloatArray, clusters: NDArray[np.intp], level: float) -> Interval:
+    """Return the weighted mean of values, (m,), with its interval by Student's t over correlated ``clusters``, (m,)."""
+    mean = float(np.average(values, weights=weights))
+    reach = float(stdtrit(len(np.unique(clusters)) - 1, 0.5 + level / 2))
+    reach *= float(np.sqrt(clustered_variance(values, weights, clusters)))
+    return Interval(mean, mean - reach, mean + reach)
+
+
 def overlap_factor(n_folds: int) -> float:
     """Return the factor of the variance between answers for maps of overlapping training parts."""
     return 1 + n_folds / (n_folds - 1)
@@ -91,9 +105,8 @@ def error_interval(
         # What both have in common is not subtracted: training parts overlap, which hides some of the variance.
         between = clustered_variance(wrong, weights, repeats)
         if between > 0:
-            # Satterthwaite: few repeats make a poor estimate of the variance between maps.
-            freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (n_repeats - 1))
-            variance += between
+            # Few repeats make a poor estimate of the variance between maps.
+            variance, freedom = add_variances(variance, freedom, between, n_repeats - 1)
     if variance > 0:
         n = min(error * (1 - error) / variance, effective_n(weights) / factor)
     else:

@@ -184,8 +184,7 @@ class Bootstrap(Result):
         if points.shape != self.embedding.shape:
             raise ValueError(f"truth must have the shape {self.embedding.shape} of the map, got {points.shape}")
         errors = align(points, self.embedding) - self.embedding
-        inside: NDArray[np.bool_] = squared_distances(errors, self.covariances) <= self.radius(level) ** 2
-        return inside
+        return squared_distances(errors, self.covariances) <= self.radius(level) ** 2
 
 
 def bootstrap(
@@ -367,8 +366,7 @@ def shares_wrong(comparisons: Comparisons, points: FloatArray, clearness: Clearn
     group = (_ranks(gaps) * N_GROUPS).astype(int)
     wrong = np.where(gaps == 0, 0.5, gaps < 0)
     totals = np.bincount(group, weights, N_GROUPS)
-    shares: FloatArray = np.bincount(group, weights * wrong, N_GROUPS) / np.where(totals > 0, totals, 1)
-    return shares
+    return np.bincount(group, weights * wrong, N_GROUPS) / np.where(totals > 0, totals, 1)
 
 
 def gaps_of(comparisons: Comparisons, points: FloatArray, clearness: Clearness) -> FloatArray:
@@ -379,8 +377,7 @@ def gaps_of(comparisons: Comparisons, points: FloatArray, clearness: Clearness) 
     i, j, l, k = comparisons.quadruplets.T  # noqa: E741
     near, far = pair_distances(points, i, j), pair_distances(points, l, k)
     least = np.finfo(np.float64).tiny  # of a distance between objects in one place
-    ratios: FloatArray = np.sign(gaps) * np.abs(np.log(np.maximum(far, least) / np.maximum(near, least)))
-    return ratios
+    return np.sign(gaps) * np.abs(np.log(np.maximum(far, least) / np.maximum(near, least)))
 
 
 def _as_large(points: FloatArray, other: FloatArray) -> FloatArray:
@@ -462,8 +459,7 @@ def _aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> F
 
 def mean_squares(deviations: FloatArray) -> FloatArray:
     """Return the mean of the outer products of deviations, (b, n, p), with themselves: (n, p, p)."""
-    squares: FloatArray = np.einsum("bip,biq->ipq", deviations, deviations) / len(deviations)
-    return squares
+    return np.einsum("bip,biq->ipq", deviations, deviations) / len(deviations)
 
 
 def squared_distances(deviations: FloatArray, covariances: FloatArray) -> FloatArray:
@@ -472,5 +468,4 @@ def squared_distances(deviations: FloatArray, covariances: FloatArray) -> FloatA
     # An object that never moves, or moves along a line, must not divide by zero.
     least = 1e-9 * np.trace(covariances, axis1=1, axis2=2).mean() or 1.0
     inverses = np.linalg.inv(covariances + least * np.eye(p))
-    distances: FloatArray = np.einsum("...ip,ipq,...iq->...i", deviations, inverses, deviations)
-    return distances
+    return np.einsum("...ip,ipq,...iq->...i", deviations, inverses, deviations)

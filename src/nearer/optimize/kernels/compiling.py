@@ -62,7 +62,7 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
         compiled = numba.njit(**settings, **_SETTINGS)(function)
     else:
         _tolerate_damage(compiled._cache)  # numba has no public way to it
-    return compiled  # type: ignore[no-any-return]
+    return compiled
 
 
 class _CompilationBar(event.Listener):
