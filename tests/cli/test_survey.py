@@ -179,6 +179,8 @@ def test_a_map_has_the_dimensions_of_the_study_unless_the_command_says_otherwise
         fast = ["--method", "CKL", "--quick", "--json"]
         assert main(["fit", str(answered), "-o", str(tmp_path / f"map{dimensions}"), *options, *fast]) == 0
         assert json.loads(capsys.readouterr().out)["dimensions"] == dimensions
+        assert main(["compare", str(answered), "--methods", "CKL,STE", *options, "--json"]) == 0
+        assert {each["n_components"] for each in json.loads(capsys.readouterr().out)["methods"]} == {dimensions}
 
 
 def test_a_study_and_its_map_state_the_same_figures(answered, tmp_path, capsys):

@@ -73,7 +73,7 @@ def test_the_summary_states_the_findings(found):
     text = str(found)
     assert "test of a difference: p = 0.0002 (4,999 permutations; labels permuted over people)" in text
     assert "'a' (8 people, 640 comparisons)" in text
-    assert "from 'a' to 'b', displacements as shares of the spread (p <= 0.05, all objects together):" in text
+    assert "from 'a' to 'b', displacements as shares of the spread with 95% intervals (p <= 0.05" in text
     # What a difference is worth comes first.
     assert text.index("answers of 'a': lower by 0.") < text.index("p = ") < text.index("displacements")
     assert "for sure" not in text
@@ -83,6 +83,15 @@ def test_a_difference_that_does_not_help_prediction_is_called_so(found):
     gainless = replace(found.prediction, gain_lows=np.array([-0.01, np.nan]))
     assert "predict no group significantly better than that of all" in str(replace(found, prediction=gainless))
     assert "predict no group" not in str(found)
+
+
+def test_a_small_effect_comes_before_its_small_p_value(found):
+    small = replace(found.prediction, gains=np.array([0.004, -0.002]), gain_lows=np.array([0.001, -0.008]))
+    text = str(replace(found, prediction=small))
+    assert "the groups differ, but hardly: maps of their own lower the error by at most 0.004; test of a" in text
+    assert "answers of 'b': higher by 0.002 (" in text
+    assert " to 0.008); own map" in text
+    assert "but hardly" not in str(found)
 
 
 def test_no_interval_contradicts_its_p_value(drawn, found, one_start):

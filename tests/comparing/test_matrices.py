@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr, t
 
 from nearer import Comparisons
+from nearer.cli.main import main
 from nearer.comparing import (
     compare_matrices,
     distance_matrix,
@@ -19,6 +20,7 @@ from nearer.comparing import (
 from nearer.comparing.matrix_tests import MEASURES, MatrixNoise
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, STE, PosteriorEmbedding
+from nearer.evaluation.dimension import NO_DIMENSION
 
 FEW = {"n_permutations": 19, "n_resamples": 60}
 
@@ -218,6 +220,25 @@ def test_people_can_be_resampled_without_a_chosen_dimension(answers, rng):
         np.array([rng.choice(12, 3, replace=False) for _ in range(60)]), annotators=np.arange(60) % 2, n_objects=12
     )
     assert people_matrices(CKL(2, random_state=0).fit(coins), 10, random_state=0).shape == (10, 12, 12)
+
+
+def test_the_map_of_guesses_is_compared_without_a_dimension(tmp_path, capsys):
+    rows = np.random.default_rng(0).permuted(np.tile(np.arange(12), (150, 1)), axis=1)[:, :3]
+    coins = Comparisons.from_triplets([[f"o{k}" for k in row] for row in rows])
+    guesses = PosteriorEmbedding(solver="variational", random_state=0).fit(coins)
+    assert guesses.dimension_ is None
+    model = matrix(np.random.default_rng(0).normal(size=(12, 2)))
+    assert f"all dimensions; {NO_DIMENSION}" in str(compare_matrices(guesses, {"model": model}, random_state=0))
+
+    file, folder = tmp_path / "answers.csv", str(tmp_path / "map")
+    file.write_text("anchor,near,far\n" + "".join(f"o{a},o{b},o{c}\n" for a, b, c in rows), encoding="utf-8")
+    table = [["", *coins.objects], *([label, *line] for label, line in zip(coins.objects, model, strict=True))]
+    (tmp_path / "model.csv").write_text("\n".join(",".join(map(str, line)) for line in table), encoding="utf-8")
+    assert main(["fit", str(file), "-o", folder, "--quick", "--set", "budget=1"]) == 0
+    assert main(["compare", folder, "--with", str(tmp_path / "model.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert NO_DIMENSION in printed
+    assert "None" not in printed
 
 
 def test_people_must_be_known(answers):

@@ -183,3 +183,16 @@ def test_an_export_of_salmon_without_people():
     answers = read_answers(table | files)
     assert said(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a"), ("c", "a", "c", "b")]
     assert answers.report.notes == ()
+
+
+def test_a_fourth_column_that_always_is_one_of_three_is_asked_about():
+    rows = [("p", "q", "r"), ("q", "s", "p"), ("r", "p", "t"), ("t", "q", "s"), ("s", "t", "p"), ("q", "r", "t")]
+    table = dict(zip("ABC", map(list, zip(*rows, strict=True)), strict=True))
+    table["D"] = [row[at] for row, at in zip(rows, (0, 1, 2, 0, 1, 2), strict=True)]
+    with pytest.raises(ValueError, match=r"column 'D' holds one of .*\n.*items=A\+B\+C,odd=D") as error:
+        read_answers(table)
+    assert "items=A+B+C,central=D" in str(error.value)
+    assert read_answers(table, columns={"items": "A+B+C", "odd": "D"}).kind == "odd-one-out"
+    # Pairs that share an object are quadruplets like others.
+    shared = {"A": table["A"], "B": table["B"], "C": table["C"], "D": table["A"]}
+    assert read_answers(shared).kind == "quadruplet"

@@ -304,6 +304,8 @@ def test_an_error_over_chosen_questions_is_said_to_be_too_large():
     assert "that of the 1 random one, which `nearer ask` reports, is unbiased" in note
     (note,) = notes_of(["information", "", "start"], told=True)
     assert "random questions among them would give an unbiased one" in note
+    (note,) = notes_of(["information", "test", "catch"], told=True)  # `nearer ask` counts no catch questions either
+    assert "1 of 2 questions were chosen" in note
 
 
 @pytest.mark.filterwarnings("error")

@@ -202,7 +202,7 @@ def test_a_dimension_that_few_answers_do_not_determine_is_nowhere_told():
     assert "7 dimensions" not in page
 
 
-@pytest.mark.parametrize("found_by", ["test", "learning curve"])
+@pytest.mark.parametrize("found_by", ["test", "learning curve", "held-out error"])
 @pytest.mark.parametrize("given", [None, 2])
 def test_guesses_call_for_no_dimension(found_by, given):
     results = of_posterior(dimension=None if found_by == "test" else 2, dimension_evidence=[0.0, 0.1, 0.1, 0.8])
@@ -211,7 +211,10 @@ def test_guesses_call_for_no_dimension(found_by, given):
         results["findings"] = [
             {"severity": "warning", "code": "no-signal", "title": "No signal", "text": "None.", "examples": []}
         ]
+    if found_by == "held-out error":
+        results["error"] = {"held_out": 0.45, "low": 0.39, "high": 0.51, "chance": 0.5}
     page = assemble(StudyResults.from_dict(results), {})
     assert "call for" not in page
     assert "called for" not in page
+    assert "dimension evidence" not in page
     assert ("No dimension can be determined" in page) == (given is None)

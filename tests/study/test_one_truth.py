@@ -8,8 +8,11 @@ from html import unescape
 import numpy as np
 import pytest
 
+from nearer import Comparisons
 from nearer.cli.main import main
+from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.datasets import make_gaussian
+from nearer.evaluation.dimension import NO_DIMENSION
 
 N_OBJECTS = 12
 # Learned from the map and not from the answers alone, where the dimension or the method is another one.
@@ -119,3 +122,23 @@ def test_another_dimension_or_method_is_named_beside_its_figure(tmp_path, capsys
     same = (checked.keys() & fitted.keys()) - OF_MAPS - {"enough", "rather-few", "too-few"}  # which have the dimension
     assert {code: fitted[code] for code in same} == {code: checked[code] for code in same}
     assert "at-chance" in same
+
+
+@pytest.mark.parametrize("seed", [9, 95])
+def test_guesses_that_an_exact_test_takes_for_answers_have_no_dimension_anywhere(seed, tmp_path, capsys):
+    rng = np.random.default_rng(seed)
+    rows = np.array([rng.permutation(N_OBJECTS)[:3] for _ in range(150)])
+    assert guessing_p_value(Comparisons.from_triplets(rows), np.random.default_rng(0)) <= GUESSING_LEVEL
+    file, folder = tmp_path / "answers.csv", str(tmp_path / "map")
+    file.write_text("anchor,near,far\n" + "".join(f"o{a},o{b},o{c}\n" for a, b, c in rows), encoding="utf-8")
+    assert main(["fit", str(file), "-o", folder, "--set", "budget=1"]) == 0
+    printed = capsys.readouterr().out
+    assert main(["report", folder]) == 0
+    page = " ".join(unescape((tmp_path / "map" / "report.html").read_text(encoding="utf-8")).split())
+    results = json.loads((tmp_path / "map" / "results.json").read_text(encoding="utf-8"))
+    assert f"note: {NO_DIMENSION}" in printed
+    assert any(NO_DIMENSION in note for note in results["notes"])
+    assert NO_DIMENSION[1:] in page
+    assert "call for" not in page
+    assert "called for" not in page
+    assert "dimension evidence" not in page

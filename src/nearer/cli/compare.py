@@ -15,6 +15,7 @@ from nearer.cli.arguments import (
     add_command,
     add_reading,
     add_seed,
+    dimension_of,
     log_note,
     log_step,
     print_result,
@@ -100,7 +101,7 @@ def add(commands: Commands) -> None:
     group = parser.add_argument_group("for several of these")
     group.add_argument(
         "--dimensions", type=dimensions, metavar="P",
-        help="dimensions of the maps (default: chosen by the answers; 2 with --people)",
+        help="dimensions of the maps (default: those of study.toml, or chosen by the answers; 2 with --people)",
     )  # fmt: skip
     group.add_argument(
         "--folds", type=folds, metavar="K", help="folds of the cross-validation of --methods and --people (default: 5)"
@@ -173,11 +174,12 @@ def _groups(options: argparse.Namespace) -> int:
     from nearer.comparing.groups import N_PERMUTATIONS
 
     answers = read_file(options, also=[options.by])
-    log_step("comparing groups" if options.dimensions else "choosing the number of dimensions, and comparing groups")
+    given = dimension_of(options)
+    log_step("comparing groups" if given else "choosing the number of dimensions, and comparing groups")
     found = compare_groups(
         answers,
         options.by,
-        n_components=options.dimensions,
+        n_components=given,
         n_permutations=options.permutations or N_PERMUTATIONS,
         level=options.level,
         random_state=options.seed,
@@ -193,7 +195,7 @@ def _people(options: argparse.Namespace) -> int:
     log_step("fitting a map with weights for each person, and judging it by held-out answers")
     found = compare_people(
         answers.comparisons,
-        options.dimensions or 2,
+        dimension_of(options) or 2,
         n_splits=options.folds,
         level=options.level,
         random_state=options.seed,
@@ -217,7 +219,7 @@ def _methods(options: argparse.Namespace) -> int:
     names = [_method(name) for name in options.methods]
     answers = read_file(options)
     settings = {name: RunSettings(method=name, seed=options.seed) for name in dict.fromkeys(names)}
-    given = options.dimensions
+    given = dimension_of(options)
     log_step("methods" if given else "methods, with the number of dimensions chosen on each training part")
     found = compare_methods(
         answers.comparisons,

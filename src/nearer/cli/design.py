@@ -25,6 +25,7 @@ from nearer.cli.arguments import (
     add_command,
     add_reading,
     add_seed,
+    dimension_of,
     log_note,
     log_step,
     print_result,
@@ -83,7 +84,7 @@ def _add_ask(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--dimensions", type=dimensions, metavar="P",
-        help="dimensions of the map that the questions are for (default: chosen by the answers)",
+        help="dimensions of the map that the questions are for (default: those of study.toml, or chosen by answers)",
     )  # fmt: skip
     _add_lists(parser)
     _add_pool(parser)
@@ -195,7 +196,7 @@ def _request(options: argparse.Namespace, history: StudyHistory | None) -> ListR
         options.questions,
         [] if options.objects is None else read_names(options.objects),
         options.kind,
-        options.dimensions,
+        dimension_of(options),
         people if people is None or isinstance(people, int) else names_or_file(people, "participant"),
         mix=QuestionMix(options.test_share, options.repeat_share),
         catches=catches,
@@ -210,7 +211,10 @@ def _add_plan(commands: Commands) -> None:
     parser = add_command(commands, "plan", "find out how many answers a study needs", _PLAN, command=_plan)
     parser.add_argument("--objects", type=positive, metavar="N", help="number of objects (default: those of FILE)")
     parser.add_argument(
-        "--dimensions", type=dimensions, default=2, metavar="P", help="dimensions of their map (default: 2)"
+        "--dimensions",
+        type=dimensions,
+        metavar="P",
+        help="dimensions of their map (default: those of study.toml, or 2)",
     )
     parser.add_argument("--noise", type=noise, metavar="E", help="expected share of wrong answers (default: 0.1)")
     parser.add_argument(
@@ -251,7 +255,7 @@ def _plan(options: argparse.Namespace) -> int:
     lines, figures = [], {}
     if options.file is not None:
         answers = read_file(options)
-        options.kind = options.kind or answers.kind
+        options.kind, options.dimensions = options.kind or answers.kind, dimension_of(options) or 2
         log_step(f"noise of the answers in {options.file.name}")
         pilot = estimate_noise(answers.comparisons, options.dimensions, random_state=options.seed)
         options.objects = options.objects or answers.comparisons.n_objects
@@ -262,6 +266,7 @@ def _plan(options: argparse.Namespace) -> int:
             f"{pluralize(options.dimensions, 'dimension')}."
         )
         figures["estimated_noise"] = {"noise": pilot.noise, "low": pilot.low, "high": pilot.high}
+    options.dimensions = options.dimensions or 2
     options.studies = options.studies or (20 if options.at is None else 40)
     log_step(
         f"{pluralize(options.studies, 'simulated study', 'simulated studies')} of "

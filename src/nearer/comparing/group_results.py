@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote
+from nearer._common.formatting import decimals, format_interval, format_level, intcomma, pluralize, quote
 from nearer._common.results import NOT_STORED, Result, Rows
 from nearer._common.tables import coordinate_rows
 from nearer.comparing.results import Comparison, p_text
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ALPHA = 0.05
+_MIN_GAIN = 0.01  # of error, below which groups hardly differ
 _MAX_SHOWN = 10  # displacements in the text
 _MAX_STEM_LENGTH = 40  # characters of a group's name in the name of a file
 #: Relative: equal labels sum in another order, which must not make their statistic smaller.
@@ -217,7 +218,7 @@ class GroupComparison(Comparison):
         found = self.prediction
         lines = [
             "held-out error, and by how much a group's own map lowers it "
-            f"({found.n_folds} folds of whole {found.unit}):"
+            f"({found.n_folds} folds of whole {found.unit}; {format_level(found.level)} intervals):"
         ]
         for g, group in enumerate(self.groups):
             others = ", ".join(
@@ -229,9 +230,12 @@ class GroupComparison(Comparison):
                     f"  answers of {quote(group)}: {by_others}; too few {found.unit} to judge a map of its own"
                 )
                 continue
-            gain = f"{found.gains[g]:.3f} ({found.gain_lows[g]:.3f} to {found.gain_highs[g]:.3f})"
+            gain, low, high = found.gains[g], found.gain_lows[g], found.gain_highs[g]
+            change = f"lower by {gain:.3f} ({low:.3f} to {high:.3f})"
+            if gain < 0:
+                change = f"higher by {-gain:.3f} ({-high:.3f} to {-low:.3f})"
             lines.append(
-                f"  answers of {quote(group)}: lower by {gain}; own map {decimals(found.errors[g, g])} "
+                f"  answers of {quote(group)}: {change}; own map {decimals(found.errors[g, g])} "
                 f"({format_interval(found.lows[g, g], found.highs[g, g])}), {by_others}"
             )
         return lines
@@ -243,13 +247,16 @@ class GroupComparison(Comparison):
                 "not independent of each other"
             ]
         how = f"labels permuted {'within' if self.within else 'over'} people"
-        better = bool((np.nan_to_num(self.prediction.gain_lows, nan=-1.0) > 0).any())
-        useless = "" if self.test.p_value > _ALPHA or better else (
-            "; maps of their own predict no group significantly better than that of all"
-        )  # fmt: skip
+        gains, lows = (np.nan_to_num(each, nan=-1.0) for each in (self.prediction.gains, self.prediction.gain_lows))
+        gain, effect = float(gains.max()), ""
+        if self.test.p_value <= _ALPHA and gain < _MIN_GAIN:
+            lowered = f"lower the error by at most {gain:.3f}" if gain > 0 else "lower no error"
+            effect = f"the groups differ, but hardly: maps of their own {lowered}; "
+        elif self.test.p_value <= _ALPHA and not (lows > 0).any():
+            effect = "maps of their own predict no group significantly better than that of all; "
         lines = [
-            f"test of a difference: p = {p_text(self.test.p_value)} "
-            f"({intcomma(self.test.n_permutations)} permutations; {how}){useless}"
+            f"{effect}test of a difference: p = {p_text(self.test.p_value)} "
+            f"({intcomma(self.test.n_permutations)} permutations; {how})"
         ]
         if self.test.smallest_p > 0.01:
             lines.append(f"with so few people no p-value can be below {p_text(self.test.smallest_p)}")
@@ -274,10 +281,9 @@ class GroupComparison(Comparison):
                 for k in displaced[:_MAX_SHOWN]
             ]
             more = f" and {len(displaced) - _MAX_SHOWN} more" if len(displaced) > _MAX_SHOWN else ""
-            lines.append(
-                f"{between}, displacements as shares of the spread (p <= {_ALPHA}, all objects together): "
-                f"{', '.join(each)}{more}"
-            )
+            intervals = f"shares of the spread with {format_level(self.prediction.level)} intervals"
+            significant = f"p <= {_ALPHA}, all objects together"
+            lines.append(f"{between}, displacements as {intervals} ({significant}): {', '.join(each)}{more}")
         return lines
 
     def tables(self) -> dict[str, Rows]:

@@ -52,6 +52,7 @@ from nearer.comparing.matrix_tests import (
 from nearer.comparing.results import Comparison, Estimate, holm, p_text, plot_estimates
 from nearer.data.conversions import read_dissimilarities
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import compared_objects, distance_matrix
 
 if TYPE_CHECKING:
@@ -338,9 +339,12 @@ def _of_map(model: OrdinalEmbedding, rng: np.random.Generator) -> tuple[ArrayLik
             f"compared with each other: {error}"
         )
     else:
-        if full.dimension_ != shown:
-            needed = full.dimension_
-            notes.append(f"distances are in all dimensions; the answers call for {needed}, and the map shows {shown}")
+        if full.dimension_ is None:
+            notes.append(f"distances are in all dimensions; {NO_DIMENSION}")
+        elif full.dimension_ != shown:
+            notes.append(
+                f"distances are in all dimensions; the answers call for {full.dimension_}, and the map shows {shown}"
+            )
     matrix, unseen = distance_matrix(source).matrix.copy(), ~compared_objects(model)
     matrix[unseen] = matrix[:, unseen] = np.nan
     np.fill_diagonal(matrix, 0.0)

@@ -332,7 +332,7 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
     chosen, comparisons = model._chosen, model.comparisons_
     if isinstance(chosen, PosteriorEmbedding):
         free = chosen.draws_.points.shape[2]
-        if free > chosen.dimension_ or free >= min(MAX_COMPONENTS, chosen.n_objects_ - 1):
+        if free > (chosen.dimension_ or 0) or free >= min(MAX_COMPONENTS, chosen.n_objects_ - 1):
             return chosen
     if not isinstance(comparisons, Comparisons):
         raise ValueError(

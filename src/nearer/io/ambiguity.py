@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import AmbiguousCoding, integer, place_of_word
-from nearer.io.columns import ANSWERS, SYNONYMS, AmbiguousColumns, LayoutMatch, by_plain
+from nearer.io.columns import ANSWERS, NEAR_FAR, SYNONYMS, AmbiguousColumns, LayoutMatch, by_plain
 from nearer.io.messages import Proposal, as_column, format_proposals, listing, shortened
 from nearer.io.questions import Question, TableComparisons, read_question
 from nearer.io.table import Column, LoadedRows, RowErrors, RowSources, Table
@@ -113,6 +113,24 @@ def refuse_anchor_among_items(
     raise ValueError(
         f"{question.source}: none of {counts.sum()} answers in column {answer!r} is the object in column {never!r}, "
         f"which may be the anchor that {left!r} and {right!r} are compared with.{format_proposals(ways)}"
+    )
+
+
+def refuse_choice_among_pairs(question: Question) -> None:
+    """Refuse two pairs of which the last object always is one of the other three: it is what was chosen of them."""
+    if not set(NEAR_FAR) <= question.found.roles.keys():
+        return
+    names = [question.name(role) for role in NEAR_FAR]
+    *items, last = (question.columns[name].map_values(str, "", object) for name in names)
+    counts = np.array([np.count_nonzero((each == last) & (last != "")) for each in items])
+    # One column alone may be the object that pairs share.
+    if not (counts.all() and counts.sum() == np.count_nonzero(last != "")):
+        return
+    ways = [Proposal({}, {"items": "+".join(names[:3]), role: names[3]}) for role in ("odd", "central")]
+    ways.append(Proposal({"kind": "quadruplet"}))
+    raise ValueError(
+        f"{question.source}: in every row column {names[3]!r} holds one of the objects in columns "
+        f"{', '.join(map(repr, names[:3]))}, so it may be what was chosen of the three.{format_proposals(ways)}"
     )
 
 

@@ -272,8 +272,8 @@ def with_psychopy_component(hints: TableHints, table: Table) -> TableHints:
 
 
 PURPOSE = "purpose"
-CHOSEN, OTHER, _RANDOM = "information", "other", "test"
-_PURPOSES = frozenset(["start", CHOSEN, _RANDOM, "repeat", "catch", OTHER, "again"])
+CHOSEN, OTHER, _RANDOM, _CATCH = "information", "other", "test", "catch"
+_PURPOSES = frozenset(["start", CHOSEN, _RANDOM, "repeat", _CATCH, OTHER, "again"])
 
 
 def purposes_of(table: Table, answers: Answers) -> NDArray[np.str_] | None:
@@ -297,8 +297,8 @@ def chosen_rows(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
 
 def purpose_finding(purposes: NDArray[np.str_], source: str) -> Finding:
     """Return a finding about answers to chosen questions, over which an error would mislead."""
-    n_chosen, n_random = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM))
-    return note("chosen-questions", source, n_chosen=n_chosen, n_random=n_random, n_questions=len(purposes))
+    n_chosen, n_random, n_catch = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM, _CATCH))
+    return note("chosen-questions", source, n_chosen=n_chosen, n_random=n_random, n_questions=len(purposes) - n_catch)
 
 
 MIN_QUESTIONS = 3  # questions, and fields or objects of one

@@ -17,6 +17,7 @@ from nearer.io.ambiguity import (
     empty_answer,
     proposals,
     refuse_anchor_among_items,
+    refuse_choice_among_pairs,
     refuse_rivals,
     resolve,
     rivals,
@@ -357,6 +358,8 @@ def _read_once(table: Table, names: list[Any] | None, options: ReadOptions, in_d
     extras, of_extras = read_extras(question, hints, options.weight_by_confidence, own)
     asked = read_question(question)
     refuse_rivals(question, asked, others, loaded.sources)
+    if not own and options.kind is None and not named_roles:
+        refuse_choice_among_pairs(question)  # where the third was chosen, it seems to be compared with itself
     bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
     is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & named_roles)
     # Right answers of catch questions may all be in two places.

@@ -221,9 +221,10 @@ def dimensions(results: StudyResults) -> Content | None:
             words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
     if choice:
         figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
-        words += _about_choice(choice)
-    elif no_dimension(results):
+    if results.lacks_dimension:
         words.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
+    elif choice:
+        words += _about_choice(choice)
     elif evidence := evidence_of(results):
         words += _about_evidence(evidence, determined(results), results.n_components)
     else:
@@ -233,23 +234,12 @@ def dimensions(results: StudyResults) -> Content | None:
 
 def evidence_of(results: StudyResults) -> Sequence[float]:
     """Return the posterior probability of 1, 2, ... dimensions, where one could be determined."""
-    return () if _only_guesses(results) else results.settings.dimension_evidence
+    return () if results.is_at_chance else results.settings.dimension_evidence
 
 
 def determined(results: StudyResults) -> int:
     """Return the dimension that the posterior determined: it may be less than the most probable one."""
     return results.settings.dimension or _most_probable(results.settings.dimension_evidence)
-
-
-def no_dimension(results: StudyResults) -> bool:
-    """Whether the data were to choose the number of dimensions, and could not."""
-    settings = results.settings
-    return settings.run.get("n_components") is None and "dimension" in settings.chosen and _only_guesses(results)
-
-
-def _only_guesses(results: StudyResults) -> bool:
-    """Whether answers are predicted no better than by guessing, by the posterior's test or by the learning curve."""
-    return results.settings.chosen.get("dimension", 1) is None or bool(results.findings_of("no-signal"))
 
 
 def _most_probable(evidence: Sequence[float]) -> int:
@@ -281,9 +271,7 @@ def _about_whiskers(choice: DimensionRecord) -> str:
 
 
 def _about_choice(choice: DimensionRecord) -> list[str]:
-    chosen, rule = choice.chosen, choice.rule
-    if chosen is None:
-        return [f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show."]
+    chosen, rule = choice.chosen or 0, choice.rule
     by = f" by the rule of {rule}" if rule else ""
     words = [f"{pluralize(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
     if rule == "one standard error":
@@ -429,7 +417,7 @@ def _dimension(results: StudyResults) -> str:
     found = results.dimension
     if evidence := evidence_of(results):
         return f"The posterior called for {called_for(evidence, determined(results))}."
-    if no_dimension(results) or (found and found.chosen is None):
+    if results.lacks_dimension:
         return f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}."
     if not found or found.rule != "one standard error":
         return ""
@@ -505,11 +493,12 @@ def settings(results: StudyResults) -> Content:
     many = later or earlier or (source.n_files or 1) > 1
     files, commands = "files" if many else "file", "commands" if later or earlier else "command"
     repeat = f"The same {files}, versions, seed and {commands} give the same map."
-    chosen = results.settings
+    settings = results.settings
+    undetermined = ("dimension", "dimension_evidence") if results.is_at_chance else ()
     lists = {
         "Data": _about_data(results),
-        "Method": ({"method": chosen.method} if chosen.method else {}) | chosen.parameters,
-        "Chosen by the data": chosen.chosen,
+        "Method": ({"method": settings.method} if settings.method else {}) | settings.parameters,
+        "Chosen by the data": {name: value for name, value in settings.chosen.items() if name not in undetermined},
         "Versions": results.versions,
     }
     facts = [(title, known) for title, facts in lists.items() if (known := _known(facts))]

@@ -12,7 +12,7 @@ that of the upper end of the error, on the way to the lower end of the ceiling. 
     good        from a share of 0.85 on that is surely 0.7;     fair        from 0.6 on that is surely 0.4;
 
 where no ceiling is known the sure share alone decides. They are not known if the interval of the error reaches near
-chance from an error that is markedly better, or if it is wider than 0.15 and not even fair for sure: then the answers,
+chance from an error that is markedly better, or if it is wider than 0.15 and not even surely fair: then the answers,
 or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
 split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.evaluation`.
 Each is good, fair, poor or not known, and the map can be trusted if both are good, everybody was judged by a map fitted

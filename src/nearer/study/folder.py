@@ -194,7 +194,7 @@ def run_study(
         write_text(target / LOG, log_text(found))
         matrices = write_distances(study.model, target, study.places)
         files = (MAP, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, target))
-        return replace(study, results=found, files=files)
+        return replace(study, results=found, files=files, notes=found.notes)
 
     try:
         if not keep_earlier:

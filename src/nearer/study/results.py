@@ -24,6 +24,7 @@ from nearer._common.json_files import parse_json, plain_values
 from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Result, Share, stored_as
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import factorize
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.study.methods import METHOD_CLASSES, citations
 from nearer.study.records import (
     AnnotatorRecord,
@@ -146,6 +147,27 @@ class StudyResults(Result):
     def chance(self) -> float:
         """The error of guessing."""
         return 0.5 if self.error is None else self.error.chance
+
+    @property
+    def is_at_chance(self) -> bool:
+        """Whether held-out answers are predicted no better than by guessing.
+
+        The test of the posterior, the learning curve or the interval of the held-out error may show it.
+        """
+        upper = None if self.map_error is None else self.map_error[2]
+        return (
+            self.settings.chosen.get("dimension", 1) is None
+            or bool(self.findings_of("no-signal"))
+            or (upper is not None and upper >= self.chance)
+        )
+
+    @property
+    def lacks_dimension(self) -> bool:
+        """Whether the data were to choose the number of dimensions, and could not."""
+        settings, found = self.settings, self.dimension
+        if found is not None:
+            return found.chosen is None or self.is_at_chance
+        return settings.run.get("n_components") is None and "dimension" in settings.chosen and self.is_at_chance
 
     @property
     def reliability(self) -> float | None:
@@ -273,6 +295,9 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         seconds=seconds,
         citations=tuple(CitationRecord(**each) for each in citations(type(study.chosen).__name__, version("nearer"))),
     )
+    if found.lacks_dimension:
+        shown = pluralize(study.n_components, "dimension")
+        found = replace(found, notes=(*found.notes, f"{NO_DIMENSION}; the map of {shown} is for show"))
     return StudyResults.from_dict(found.to_dict())  # as readers of the file have it: None for what is not finite
 
 

@@ -43,7 +43,7 @@ from nearer.embedding.posterior_embedding import bimodality_message
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
-from nearer.evaluation.dimension import NO_DIMENSION, DimensionChoice, choose_dimension
+from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
 from nearer.evaluation.held_out import Evaluable, HeldOutError, held_out_error
 from nearer.evaluation.metrics import margins
@@ -283,7 +283,6 @@ def fit_study(
         log_step("number of dimensions")
         dimension, why = choose_dimensions(answers.comparisons, settings)
         n_components, notes = (2, (*notes, why)) if dimension is None else (dimension.shown, notes)
-        notes = notes if dimension is None or dimension.chosen else (*notes, _no_dimension_note(dimension.shown))
     log_step("map")
     study = replace(_fitted(answers, settings, n_components, notes), dimension=dimension)
     study = replace(study, model=transform(study.model))
@@ -316,15 +315,9 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         others = "" if settings.quick else " and learning curve"
         are = "is that" if settings.quick else "are those"
         study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
-    if n_components is None and getattr(study.chosen, "dimension_", 1) is None:
-        study = replace(study, notes=(*study.notes, _no_dimension_note(study.n_components)))
     if twice := getattr(study.chosen, "bimodal_objects_", []):
         study = replace(study, notes=(*study.notes, f"{bimodality_message(twice)}, and their ellipses hold both"))
     return study
-
-
-def _no_dimension_note(n_components: int) -> str:
-    return f"{NO_DIMENSION}; the map of {pluralize(n_components, 'dimension')} is for show"
 
 
 def _with_analysis(study: Study, analysis: Analysis) -> Study:
