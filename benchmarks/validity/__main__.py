@@ -24,7 +24,8 @@ it rejects when there is no effect, its **power** how often it detects one, and 
 often it contains the true value. Rates are given with their standard error over independent runs. A rate is marked
 with **\\*** where even its 95% interval lies outside the target; such statements are to be taken with that caution.
 
-`make validity` repeats the simulations and writes this page.
+`make validity` simulates what is missing from the records in `benchmarks/validity/records` and writes this page;
+`python -m benchmarks.validity --again` repeats all of it.
 """
 
 

@@ -16,8 +16,8 @@ from nearer.evaluation.ceiling import noise_ceiling
 
 TITLE = "The noise ceiling"
 ABOUT = """
-`evaluation.noise_ceiling` estimates the least error of any predictor shared by all people from questions that were
-answered several times. Each run draws the questions, and with them how hard each is, anew. The truth is the mean
+`nearer.evaluation.noise_ceiling` estimates the least error of any predictor shared by all people from questions that
+were answered several times. Each run draws the questions, and with them how hard each is, anew. The truth is the mean
 minority share over all questions of that world, and the interval is asked for 95%. Two or three answers per question
 leave it between two bounds, however many questions there are: the interval then has to hold all between them, and
 covers more than 95% by necessity.

@@ -5,7 +5,7 @@ import pytest
 
 from nearer import Comparisons
 from nearer.checking.context import Context
-from nearer.checking.copies import check_copies
+from nearer.checking.copies import _upper_mean, check_copies
 from nearer.io.answers import Answers
 
 N_OBJECTS = 15
@@ -48,6 +48,12 @@ def test_a_copy_with_a_few_changes_is_found():
     changed = np.random.default_rng(0).choice(300, 6, replace=False)
     rows[9, changed] = rows[9, changed][:, [0, 2, 1]]
     assert copied(rows) == {"p8", "p9"}
+
+
+def test_the_upper_end_of_an_agreement_is_nearer_where_people_mostly_agree():
+    """Of answers that are +1 or -1 with mean r the variance is 1 - r^2: people who err rarely are known well."""
+    ends = _upper_mean(np.array([0.0, 0.8, 1.0]), np.full(3, 3000.0))
+    assert ends == pytest.approx([2 / np.sqrt(3000), 0.8 + 2 * 0.6 / np.sqrt(3000), 1.0], abs=0.002)
 
 
 @pytest.mark.parametrize("error", [0.01, 0.1, 0.3])

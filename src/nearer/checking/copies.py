@@ -7,10 +7,10 @@ clarity), whoever a and b are. With s_a the pooled rho of a and the others, and 
 
     E = m (1 - rho_ab) / 2,    rho_ab = s_a s_b / s,
 
-is how often a and b are expected to differ. Two standard errors are added to s_a and s_b, which makes E small where
-little is known. (Where there are no two others, all pairs that are no near copies take their place.) Honest people may
-share more than that: a view of the objects that others do not have. So the null hypothesis is that D has a mean of at
-least
+is how often a and b are expected to differ. For s_a and s_b stand the upper ends of Wilson's intervals of two standard
+errors, which makes E small where little is known. (Where there are no two others, all pairs that are no near copies
+take their place.) Honest people may share more than that: a view of the objects that others do not have. So the null
+hypothesis is that D has a mean of at least
 
     q E / 2,    q = lower quartile of D / E over pairs that are no near copies, at most 1:
 
@@ -102,11 +102,18 @@ def _expected(shared: Shared, near: NDArray[np.bool_]) -> FloatArray:
     ends = np.concatenate([first[with_first], second[with_second]])
     times = np.bincount(ends, np.concatenate([n_shared[with_first], n_shared[with_second]]), len(other))
     agreement = np.bincount(ends, np.concatenate([net[with_first], net[with_second]]), len(other))
-    known = np.maximum(times, 1)
-    upper = np.minimum(agreement / known + _N_STANDARD_ERRORS / np.sqrt(known), 1.0)
+    upper = _upper_mean(agreement / np.maximum(times, 1), np.maximum(times, 1))
     usual = max(float(net[of_others].sum() / max(n_shared[of_others].sum(), 1)), _MIN_AGREEMENT)
     products = np.clip(upper[first] * upper[second] / usual, 0.0, 1.0)
     found: FloatArray = n_shared * (1 - products) / 2
+    return found
+
+
+def _upper_mean(mean: FloatArray, times: FloatArray) -> FloatArray:
+    """Return the upper end of Wilson's interval for the mean of answers of +1 and -1."""
+    z2 = _N_STANDARD_ERRORS**2
+    spread = _N_STANDARD_ERRORS * np.sqrt(times * (1 - mean**2) + z2)
+    found: FloatArray = (times * mean + spread) / (times + z2)
     return found
 
 
