@@ -1,4 +1,4 @@
-"""The tests of benchmarks/ are for `make test-all`, but for a row of each table of the paper and the page of validity."""
+"""Tests of benchmarks/ are for `make test-all`, but for a row of each table of the paper and the page of validity."""
 
 from pathlib import Path
 

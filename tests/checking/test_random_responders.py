@@ -7,6 +7,7 @@ import pytest
 from helpers.planted_coins import is_coin, named, people_who_vary, real_answers, with_coins
 from helpers.studies import simulate
 
+from nearer._common.findings import Finding
 from nearer.checking import check, message_of
 from nearer.checking.context import Context
 from nearer.checking.random_responders import Responders, check_random_responders
@@ -130,6 +131,14 @@ def test_the_finding_says_how_many_answers_it_takes():
     title, text, _ = message_of(finding)
     assert title == "2 people answer at chance"
     assert re.search(r"About \d+ answers of each person suffice to detect 90% of random responders", text)
+
+
+@pytest.mark.parametrize("n_for_power", [None, 2300, 15000])
+def test_no_number_of_answers_is_promised_beyond_those_simulated(n_for_power):
+    numbers = {"power": 0.04, "n_for_power": n_for_power, "typical_error": 0.5, "typical_n_answers": 60}
+    text = message_of(Finding("low-power", "note", numbers=numbers)).text
+    assert "more than 2,000 answers of each person may be needed to detect 90% of random responders" in text
+    assert "suffice" not in text
 
 
 def test_hard_questions_leave_nobody_to_be_told():

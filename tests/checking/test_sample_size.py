@@ -7,6 +7,7 @@ import pytest
 from helpers.studies import simulate
 
 from nearer import Comparisons
+from nearer._common.findings import Finding
 from nearer.checking import Findings, check, message_of, sample_size
 from nearer.checking.context import Context, subsample
 from nearer.checking.sample_size import (
@@ -18,7 +19,9 @@ from nearer.checking.sample_size import (
     replace_curve,
     replace_distances,
 )
-from nearer.evaluation import SplitHalf
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL
+from nearer.evaluation import SplitHalf, comparison_error
 from nearer.evaluation.curves import Trend
 from nearer.io.answers import Answers
 
@@ -104,6 +107,21 @@ def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code)
     assert codes[code].severity != "good"
     assert "nine of ten" not in message_of(codes[code]).text
     assert not {"distances", "learned"} & codes.keys()
+
+
+@pytest.mark.parametrize(("wrong", "lowest", "highest"), [(0.1, 0.86, 0.92), (0.3, 0.6, 0.78)])
+def test_the_rule_of_thumb_promises_what_maps_reach(wrong, lowest, highest):
+    """Nine of ten comparisons are right where one answer in ten is wrong, and the message says so."""
+    size, right = int(4 * 20 * 2 * np.log(20)), []
+    for seed in range(6):
+        points = make_gaussian(20, 2, random_state=seed)
+        asked = sample_triplets(points, size, flipped=wrong, random_state=seed)
+        places = CKL(2, random_state=0).fit(asked).embedding_
+        right.append(1 - comparison_error(sample_triplets(points), places))
+    assert lowest < np.mean(right) < highest
+    numbers = {"n_answers": size, "n_objects": 20, "n_components": 2, "n_questions": None, "rule_constant": 4.0}
+    numbers |= {"rule_missing": 0, "rule_all_questions": False, "settled": False, "doubt": None}
+    assert "if one answer in ten is wrong" in message_of(Finding("enough", "good", numbers=numbers)).text
 
 
 def test_distances_that_differ_from_split_to_split_are_no_good_sign():

@@ -10,7 +10,7 @@ from nearer._common.findings import Finding
 from nearer._common.formatting import intcomma, percent, pluralize, quote, quote_all, two_digits
 from nearer.checking.contradictions import MIN_QUESTIONS
 from nearer.checking.data_entry import MIN_SECONDS
-from nearer.checking.random_responders import FALSE_ALARM_RATE, MIN_CATCH_ACCURACY
+from nearer.checking.random_responders import FALSE_ALARM_RATE, MAX_SIMULATED_ANSWERS, MIN_CATCH_ACCURACY
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, NoiseCeiling
 from nearer.evaluation.distances import DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.io.answers import TrialNumbers
@@ -387,8 +387,9 @@ def _fails_catch(finding: Finding, numbers: _Numbers) -> Message:
 def _power(numbers: _Numbers) -> str:
     """Return how many answers of each person detect random responders."""
     typical, n_for_power = f"a typical person gave {intcomma(numbers['typical_n_answers'])}", numbers["n_for_power"]
-    if n_for_power is None:
-        return f"People err so often that no number of answers would detect 90% of random responders; {typical}."
+    if n_for_power is None or n_for_power > MAX_SIMULATED_ANSWERS:
+        more = f"more than {intcomma(MAX_SIMULATED_ANSWERS)} answers of each person may be needed"
+        return f"People err so often that {more} to detect 90% of random responders; {typical}."
     return (
         f"About {pluralize(n_for_power, 'answer')} of each person suffice to detect 90% of random responders, with an "
         f"attentive person flagged in at most {percent(FALSE_ALARM_RATE)} of studies; {typical}."
@@ -442,6 +443,7 @@ def _copies(finding: Finding, numbers: _Numbers) -> Message:
 
 def _rule(finding: Finding, numbers: _Numbers) -> Message:
     answers, objects = pluralize(numbers["n_answers"], "answer"), pluralize(numbers["n_objects"], "object")
+    noise = "if one answer in ten is wrong"
     questions = "" if numbers["n_questions"] is None else f" to {pluralize(numbers['n_questions'], 'question')}"
     dimensions, constant = pluralize(numbers["n_components"], "dimension"), two_digits(numbers["rule_constant"])
     title = f"{answers}{questions} for {objects} in {dimensions}: {constant} n p log n"
@@ -458,16 +460,17 @@ def _rule(finding: Finding, numbers: _Numbers) -> Message:
     elif finding.code == "enough" and few_objects:
         text = "There are hardly more questions about so few objects."
     elif finding.code == "enough":
-        text = f"{rule}, from 4 n p log n on maps of noisy answers get nine of ten comparisons right."
+        text = f"{rule}, from 4 n p log n on maps get nine of ten comparisons right {noise}; noisier answers take more."
     elif finding.code == "rather-few" and numbers["settled"]:
         text = f"{rule} one would ask for more, but they would hardly make predictions better."
     elif finding.code == "rather-few" and doubt:
         text = f"{rule} one would ask for more, and {doubt}; {more}."
     else:
-        few = f"{rule}, so few leave a map mostly to chance"
+        few, promised = f"{rule}, so few leave a map mostly to chance", f" {noise}"
         if finding.code == "rather-few":
-            few = f"{rule}, maps of so many noisy answers get 7 to 9 of ten comparisons right"
-        text = f"{few}; {more}" + ("." if doubt or few_objects else ", where nine of ten are right.")
+            promised = ""
+            few = f"{rule}, maps of so many answers get 7 to 9 of ten comparisons right {noise}"
+        text = f"{few}; {more}" + ("." if doubt or few_objects else f", where nine of ten are right{promised}.")
     return Message(title, text)
 
 

@@ -68,6 +68,7 @@ from nearer.evaluation.intervals import wilson_interval
 
 FALSE_ALARM_RATE = 0.05  # of studies in which anybody is flagged wrongly
 MIN_CATCH_ACCURACY = 0.9  # of attentive people
+MAX_SIMULATED_ANSWERS = 2_000  # of each person: up to so many the power was simulated
 _MISS_RATE = 0.025  # of random responders who look better than chance
 _MIN_POWER = 0.9
 _IDEALIZED_POWER = 0.94  # of an idealized study: real ones vary more
