@@ -155,6 +155,15 @@ def test_ellipses_larger_than_half_the_map_do_not_hide_it():
     assert "5 of 5 ellipses are larger than half the map; none is drawn" in [text.get_text() for text in ax.texts]
 
 
+def test_the_note_on_large_ellipses_is_on_the_paper():
+    sizes = np.full(12, 50.0)
+    ax = plot_map(POINTS, NAMES, ellipses=np.column_stack([POINTS[:, :2], sizes, sizes, 0 * sizes]), paper=Paper())
+    ax.figure.canvas.draw()
+    (note,) = (text.get_window_extent() for text in ax.texts if "none is drawn" in text.get_text())
+    assert note.y1 <= ax.figure.bbox.y1
+    assert note.x1 <= ax.figure.bbox.x1
+
+
 def test_pictures_take_the_place_of_dots_and_no_label_lies_on_them():
     images = {k: np.full((20, 30, 3), 128, dtype=np.uint8) for k in range(11)}
     ax = plot_map(POINTS, NAMES, images=images, paper=Paper())

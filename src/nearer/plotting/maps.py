@@ -229,7 +229,7 @@ def _draw_ellipses(ax: Axes, points: FloatArray, ellipses: FloatArray, colors: A
     large = 2 * ellipses[:, 2] > _LARGE_ELLIPSE * np.ptp(points, axis=0).max()
     if large.sum() > len(points) / 2:
         words = f"{large.sum()} of {len(points)} ellipses are larger than half the map; none is drawn"
-        ax.text(0, 1, words, transform=ax.transAxes, fontsize=7, color=FAINT, va="bottom")
+        ax.text(0, 1, words, transform=ax.transAxes, fontsize=7, color=FAINT, va="top")  # in the margin of the map
         return
     tones = np.broadcast_to(to_rgba_array(SECOND if colors is None else colors), (len(points), 4))
     for chosen, dashed in ((~large, False), (large, True)):
