@@ -30,7 +30,8 @@ def listening(serve, monkeypatch):
         served = serve()
         table = Connections(most, most_each)
         config = uvicorn.Config(
-            served.app, port=0, http=partial(BoundedProtocol, table), ws="none", log_level="error", lifespan="off",
+            served.app, port=0, http=partial(BoundedProtocol, table), ws="none", log_config=None, log_level="error",
+            lifespan="off",
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)
@@ -124,6 +125,16 @@ def test_a_few_requests_wait_and_many_are_refused(listening):
     with connect(served) as connection:
         assert answer_to(connection, (GET + b"\r\n") * 10_000).count(b"HTTP/1.1 200") < 10
         assert is_ended(connection, 5)
+
+
+def test_whoever_leaves_with_requests_waiting_leaves_no_traceback(listening, caplog):
+    served = listening(most=200, most_each=100)
+    for n_requests in (7, 3):  # more than may wait, and fewer
+        for _ in range(60):
+            with connect(served) as connection, suppress(OSError):
+                connection.sendall(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * n_requests)
+    assert is_served(served)
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 @pytest.mark.parametrize("start", [b"", GET, POST + b"content-length: 100\r\n\r\n", b"\r\n"])

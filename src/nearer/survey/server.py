@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from nearer.survey.participants import ParticipantRoutes
 from nearer.survey.researcher import ResearcherRoutes, first_secret, new_secret
@@ -229,6 +229,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._part = ""  # that arrives now: "", "head" or "body" of a request
         self._n_bytes = 0  # of that request, or since the last one was complete
         self._n_complete = 0  # requests so far
+        self._open: list[RequestResponseCycle] = []  # requests whose responses may not be complete
         self._deadline: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
 
@@ -256,6 +257,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """End the connection."""
         super().connection_lost(exc)
+        self._drop_responses()
         self.table.remove(self)
         self._stop_waiting()
         _cancel(self._stuck)
@@ -291,6 +293,17 @@ class BoundedProtocol(HttpToolsProtocol):
         else:
             self.transport.abort()
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, and end the connection."""
+        super().send_400_response(msg)
+        self._drop_responses()
+
+    def _drop_responses(self) -> None:
+        """Let nothing more be written: of requests that wait behind each other uvicorn tells the last one alone."""
+        for cycle in self._open:
+            cycle.disconnected = True
+            cycle.message_event.set()
+
     def _wait_for_request(self) -> None:
         self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
@@ -313,6 +326,7 @@ class BoundedProtocol(HttpToolsProtocol):
             raise ValueError("too many headers, or requests at once")  # uvicorn then closes the connection
         self._part = "body"
         super().on_headers_complete()
+        self._open = [each for each in (*self._open, self.cycle) if not each.response_complete]
 
     def on_message_complete(self) -> None:
         """Note that all of a request is there."""
