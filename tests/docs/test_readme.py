@@ -105,3 +105,21 @@ def test_everything_it_links_to_is_there():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text(encoding="utf-8"))
     assert "docs/colors.png" in links
     assert [link for link in links if not (README.parent / link).exists()] == []
+
+
+def test_its_figures_are_those_of_the_pages_it_names():
+    text, docs = README.read_text(encoding="utf-8"), README.parent / "docs"
+    pages = {name: (docs / f"{name}.md").read_text(encoding="utf-8") for name in ("accuracy", "active", "validity")}
+    assert "is 1.4 among 18 methods; the best method of cblearn reaches 8.4" in text
+    assert "a mean rank of 1.4 among 18 methods" in pages["accuracy"]
+    assert "the best method of cblearn has 8.4" in pages["accuracy"]
+    assert "467 instead of 949 for an error of 0.05" in text
+    eggs = pages["active"].split("### eggs")[1].split("###")[0]
+    assert [re.findall(rf"{name} .*\| +(\d+) \(.*?\|.*?\|.*?\|$", eggs, re.M) for name in ("random", "ours")] == [
+        ["949"],
+        ["467"],
+    ]
+    sections = re.findall(r"### Ellipses of the posterior(?:, 4-D)?\n(.*?)\n\n(?=#)", pages["validity"], re.S)
+    rates = [float(rate) for part in sections for rate in re.findall(r"coverage \| ([\d.]+) ±", part)]
+    assert len(rates) == 5
+    assert f"contain {min(rates):.1f}% to {max(rates):.1f}% of the true places" in " ".join(text.split())
