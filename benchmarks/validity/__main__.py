@@ -22,7 +22,9 @@ INTRODUCTION = """# Validity
 How often each statistical statement of `nearer` is right, in simulated studies. The **size** of a test is how often
 it rejects when there is no effect, its **power** how often it detects one, and the **coverage** of an interval how
 often it contains the true value. Rates are given with their standard error over independent runs. A rate is marked
-with **\\*** where even its 95% interval lies outside the target; such statements are to be taken with that caution.
+with (\\*) where it lies outside the target, and with **\\*** where even its 95% interval does; such statements are to
+be taken with that caution. Scenarios without a target show what happens where the assumptions of a method do not hold,
+or how much it can detect.
 
 `make validity` simulates what is missing from the records in `benchmarks/validity/records` and writes this page;
 `python -m benchmarks.validity --again` repeats all of it.
@@ -73,8 +75,9 @@ def section(module: ModuleType, records: Records) -> str:
 
 def row(rate: Rate, found: Estimate) -> str:
     """Return the line of one rate."""
-    target = f"{rate.low:.0%} to {rate.high:.0%}" if (rate.low, rate.high) != (0.0, 1.0) else ""
-    outside = "" if found.within(rate.low, rate.high) else " **\\***"
+    target = f"{100 * rate.low:.2g}% to {100 * rate.high:.3g}%" if (rate.low, rate.high) != (0.0, 1.0) else ""
+    inside, may_be = rate.low <= found.rate <= rate.high, found.within(rate.low, rate.high)
+    outside = "" if inside else " (\\*)" if may_be else " **\\***"
     figure = f"{100 * found.rate:.1f} ± {100 * found.standard_error:.1f}%{outside}"
     return f"| {rate.world} | {rate.kind} | {figure} | {target} | {found.n_runs:,} |"
 

@@ -37,7 +37,13 @@ def test_a_stopped_simulation_goes_on_with_the_same_outcomes(tmp_path):
 def test_a_rate_outside_its_range_is_marked():
     rate = Rate("a test", "nothing there", "size", partial(draw, chance=0.5), low=0.03, high=0.07)
     assert "\\*" in row(rate, Estimate(0.2, 0.02, 200))
-    assert "\\*" not in row(rate, Estimate(0.08, 0.02, 200))
+    assert "(\\*)" in row(rate, Estimate(0.08, 0.02, 200))  # but its interval reaches into it
+    assert "\\*" not in row(rate, Estimate(0.05, 0.02, 200))
+
+
+def test_a_small_target_is_not_rounded_away():
+    rate = Rate("test", "world", "size", lambda rng: Outcome(0), high=0.004)
+    assert "| 0% to 0.4% |" in row(rate, Estimate(0.0, 0.0, 200))
 
 
 def test_the_page_is_that_of_the_records():
