@@ -59,10 +59,10 @@ CASES = {
         b"anchor,near,far\ncat,dog,car\n",
     ),
     "JSON values in a line": ([*map(formats._values, ["[1, 2][3]", "[1] and more"])], [[[1, 2], [3]], [None]]),
-    "grid": (questions.grid_pairs([5, 6, 7], [7]).tolist(), [[7, 5], [7, 6]]),
-    "ranking": (questions.ranking_pairs([3, 1, 2]).tolist(), [[3, 1], [3, 2], [1, 2]]),
+    "grid": (questions.list_pairs([5, 6, 7], [7], ranked=False).tolist(), [[7, 5], [7, 6]]),
+    "ranking": (questions.list_pairs([3, 1, 2], [3, 1, 2], ranked=True).tolist(), [[3, 1], [3, 2], [1, 2]]),
     "ranked grid": (
-        questions.ranked_pairs([5, 6, 7, 8], [7, 5]).tolist(),
+        questions.list_pairs([5, 6, 7, 8], [7, 5], ranked=True).tolist(),
         [[7, 5], [7, 6], [7, 8], [5, 6], [5, 8]],
     ),
     "lists": (labels.split_column(column("red car; bus", '["cat", "dog"]')), [("red car", "bus"), ("cat", "dog")]),
