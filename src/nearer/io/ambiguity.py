@@ -59,14 +59,14 @@ def empty_answer(loaded: LoadedRows, found: LayoutMatch, others: Sequence[str]) 
 def refuse_rivals(question: Question, asked: TableComparisons, others: Sequence[str], sources: RowSources) -> None:
     """Refuse a table in which another column can be read as the answer, and says something else."""
     role = answer_of(question.found)
-    places = asked.expansion.places
+    places = asked.places
     if role is None or places is None:
         return
     for name in others:
         found = replace(question.found, roles=question.found.roles | {role: (name,)})
         errors = RowErrors(len(sources))
         try:
-            other = read_question(replace(question, found=found, errors=errors)).expansion.places
+            other = read_question(replace(question, found=found, errors=errors)).places
         except ValueError:  # it is no answer, or nobody knows what it means
             continue
         if other is None or (errors.bad & ~question.errors.bad).sum() > MAX_BAD_SHARE * len(sources):
@@ -86,7 +86,7 @@ def refuse_anchor_among_items(
 ) -> None:
     """Refuse a question about three items of which one is never chosen and the others are: it is the anchor."""
     role, items = answer_of(question.found), question.found.roles.get("items", ())
-    places = asked.expansion.places
+    places = asked.places
     if role not in ("odd", "central") or len(items) != 3 or places is None:
         return
     counts = np.bincount(places[rows & (places >= 0)], minlength=3)

@@ -74,7 +74,11 @@ def read_places(
         by_label[(named >= 0) & (named == options[place])] = place
     coded = _coded(answer, usable, coding)
     known = coding.places(coded, n_options) if coded else {}
-    tried = _trial_coding(coded, n_options) if known is None else known
+    tried = known
+    if tried is None:  # as many answers as possible mean something, to see whether they are codes at all
+        values = sorted({normalize_code(value) for value in coded})
+        small = [value for value in values if -1 <= (integer(value) or 0) <= n_options]
+        tried = {value: min(at, n_options - 1) for at, value in enumerate(small)}
     by_word = answer.map_values(lambda value: place_of_word(value, names, n_options), _UNKNOWN, np.int8)
     by_code = answer.map_values(lambda value: tried.get(normalize_code(value), _UNKNOWN), _UNKNOWN, np.int8)
     if coding.first is not None:
@@ -126,13 +130,6 @@ def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[An
         return [value for value in present if is_coded(value)]
     first = normalize_code(coding.first)
     return [value for value in present if normalize_code(value) == first or not is_undecided(value)]
-
-
-def _trial_coding(coded: list[Any], n_options: int) -> dict[str, int]:
-    """Return a coding under which as many answers as possible mean something, to see whether they are codes at all."""
-    values = sorted({normalize_code(value) for value in coded})
-    small = [value for value in values if (number := integer(value)) is None or -1 <= number <= n_options]
-    return {value: min(at, n_options - 1) for at, value in enumerate(small)}
 
 
 def _describe_ambiguity(
@@ -273,8 +270,10 @@ class Coding:
         ``values`` are all distinct answers that name no option.
         """
         present = {normalize_code(value) for value in values}
+        if self.first is not None and n_options == 2:
+            return _two_options(self.first, present)
         if self.first is not None:
-            return self._from_first(present, n_options)
+            return {str(place + self.counts_from()): place for place in range(n_options)}
         if self.as_written and n_options == 2:
             return {value: 1 - place if self.reversed else place for value, place in _AS_WRITTEN.items()}
         numbers = {number for value in present if (number := integer(value)) is not None}
@@ -297,19 +296,18 @@ class Coding:
             )
         return number
 
-    def _from_first(self, present: set[str], n_options: int) -> dict[str, int]:
-        if n_options > 2:
-            return {str(place + self.counts_from()): place for place in range(n_options)}
-        first = normalize_code(self.first)
-        others = sorted(present - {first})
-        number = integer(first)
-        after = None if number is None else str(number + 1)
-        if len(others) > 1 and after not in others:
-            listed = ", ".join(map(repr, others[:6]))
-            raise ValueError(f"first_is={self.first!r}: which of {listed} means the second option is ambiguous")
-        if first not in present and after not in others and len(others) != 1:
-            raise ValueError(f"first_is={self.first!r}: no answer is {first!r}")
-        return {first: 0} | dict.fromkeys([each for each in others if each == after] or others[:1], 1)
+
+def _two_options(first_is: str, present: set[str]) -> dict[str, int]:
+    first = normalize_code(first_is)
+    others = sorted(present - {first})
+    number = integer(first)
+    after = None if number is None else str(number + 1)
+    if len(others) > 1 and after not in others:
+        listed = ", ".join(map(repr, others[:6]))
+        raise ValueError(f"first_is={first_is!r}: which of {listed} means the second option is ambiguous")
+    if first not in present and after not in others and len(others) != 1:
+        raise ValueError(f"first_is={first_is!r}: no answer is {first!r}")
+    return {first: 0} | dict.fromkeys([each for each in others if each == after] or others[:1], 1)
 
 
 def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:

@@ -284,7 +284,9 @@ def objects_of(found: LayoutMatch, columns: Mapping[str, Column]) -> Iterator[Ob
         names = found.roles[role]
         for name in names:
             column, is_list = columns[name], role in LISTS and len(names) == 1
-            cells = split_column(column) if is_list else [(str(value),) for value in column.values]
+            cells: list[tuple[str, ...]] = (
+                split_column(column) if is_list else [(str(value),) for value in column.values]
+            )
             yield ObjectColumn(role, name, cells, column.codes)
 
 

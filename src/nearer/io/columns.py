@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from string import ascii_lowercase
 from typing import Any
@@ -55,7 +56,7 @@ def find_columns(
     """Return the layout that the columns make, or say what was found and how to say which is which."""
     if kind is not None and kind not in KINDS:
         raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
-    given = _given_roles(names, columns, source)
+    given = _given_roles(names, columns or {}, source)
     unwanted = {role for role, found in given.items() if not found}
     given = {role: found for role, found in given.items() if found}
     finder = _Finder([name for name in names if name not in without], given, unwanted, suggested or {})
@@ -108,7 +109,7 @@ class _Finder:
         if not set(self.given) <= allowed or self.unwanted & set(layout.roles):
             return {}
         roles = {role: self.given[role] for role in layout.roles if role in self.given}
-        spelled = self._spelled()
+        spelled = self.spelled
         for family, spellings in FAMILIES.items():
             if family[0] in layout.roles and not any(role in roles for role in family):
                 spelling = next((each for each in spellings if all(name in spelled for name in each)), ())
@@ -125,12 +126,14 @@ class _Finder:
         loose = [each for layout in OF_ITEMS if (each := self.match(layout, layout.kind))]
         return [each for each in loose if not any(_accounts_for(other, each) for other in found)]
 
-    def _spelled(self) -> dict[str, str]:
+    @cached_property
+    def spelled(self) -> dict[str, str]:
+        """The names that are not given, by how they are compared."""
         taken = {name for found in self.given.values() for name in found}
         return by_plain([name for name in self.names if name not in taken])
 
     def _find(self, role: str, roles: Roles, kind_is_given: bool) -> tuple[str, ...] | None:
-        spelled = self._spelled()
+        spelled = self.spelled
         taken = {name for found in roles.values() for name in found}
         suggested = self.suggested.get(role)
         if suggested is not None and suggested in self.names and suggested not in taken:
@@ -156,7 +159,7 @@ class _Finder:
 
     def extras(self, layout: Layout, roles: Roles) -> Roles:
         """Return the columns that go with any kind of question."""
-        spelled = self._spelled()
+        spelled = self.spelled
         taken = {name for found in roles.values() for name in found}
         also: Roles = {"place": self.given["place"]} if "place" in self.given else {}
         for role in EXTRAS:
@@ -182,13 +185,24 @@ def _accounts_for(one: LayoutMatch, other: LayoutMatch) -> bool:
     return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs
 
 
-def _given_roles(names: Sequence[str], columns: Mapping[str, Any] | None, source: str) -> Roles:
+def _given_roles(names: Sequence[str], columns: Mapping[str, Any], source: str) -> Roles:
+    """Return the columns that the caller gives roles; object_1, object_2, ... are items, in that order."""
+    numbers = {int(role.removeprefix("object_")): role for role in columns if re.fullmatch(r"object_\d{1,4}", role)}
+    roles = {role: column for role, column in columns.items() if role not in numbers.values()}
+    if "objects" in roles:
+        roles["items"] = roles.pop("objects")
+    objects = [columns[role] for _, role in sorted(numbers.items()) if columns[role]]
+    if objects and ("items" in roles or len(objects) < 3):
+        raise ValueError(
+            "columns: items are three columns at least, object_1, object_2, object_3, ..., or one column of lists, "
+            "items; not both"
+        )
     given: Roles = {}
-    for role, column in _with_items(columns or {}).items():
+    for role, column in (roles | ({"items": objects} if objects else {})).items():
         if role not in ROLES:
-            roles = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
+            known = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
             raise ValueError(
-                f"columns: {role!r} is no role of a column; roles are {roles}; and object_1, object_2, object_3, ... "
+                f"columns: {role!r} is no role of a column; roles are {known}; and object_1, object_2, object_3, ... "
                 "for items in columns of their own"
             )
         listed = tuple(column or ())
@@ -203,23 +217,6 @@ def _given_roles(names: Sequence[str], columns: Mapping[str, Any] | None, source
                 raise ValueError(f"{source} has no column {name!r}; it has {listing(names)}")
         given[role] = listed
     return given
-
-
-def _with_items(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return roles in which object_1, object_2, ... are the items, in the order of their numbers."""
-    numbers = {int(role.removeprefix("object_")): role for role in columns if re.fullmatch(r"object_\d{1,4}", role)}
-    roles = {role: column for role, column in columns.items() if role not in numbers.values()}
-    if "objects" in roles:
-        roles["items"] = roles.pop("objects")
-    objects = [columns[role] for _, role in sorted(numbers.items()) if columns[role]]
-    if not objects:
-        return roles
-    if "items" in roles or len(objects) < 3:
-        raise ValueError(
-            "columns: items are three columns at least, object_1, object_2, object_3, ..., or one column of lists, "
-            "items; not both"
-        )
-    return roles | {"items": objects}
 
 
 def split_names(columns: Any) -> list[str]:

@@ -143,7 +143,7 @@ def _mismatch_message(reasons: list[str], source: str) -> str:
 
 def _find_layout(names: Sequence[str], source: str, options: ReadOptions) -> LayoutMatch:
     preset = options.preset or detect_program(names)
-    return hints_of(preset, names, options.kind, options.columns, None, source).find_columns(names, source)
+    return hints_of(preset, names, options, source).find_columns(names, source)
 
 
 def _usual_layout(names: list[tuple[str, ...]], options: ReadOptions) -> tuple[tuple[str, ...], LayoutMatch | None]:

@@ -103,24 +103,18 @@ def detect_program(names: Sequence[str]) -> str | None:
     return "labjs" if present >= _LAB_JS else None
 
 
-def hints_of(
-    preset: str | None,
-    names: Sequence[str],
-    kind: str | None,
-    columns: Mapping[str, Any] | None,
-    first_is: Any,
-    source: str,
-) -> TableHints:
+def hints_of(preset: str | None, names: Sequence[str], options: ReadOptions, source: str) -> TableHints:
     """Return how to read a table; the settings of the caller override those of the preset."""
-    given = dict(columns or {})
-    hints = TableHints(given, kind=kind, coding=Coding(first=None if first_is is None else str(first_is)))
+    given, first_is = dict(options.columns or {}), options.first_is
+    hints = TableHints(given, kind=options.kind, coding=Coding(first=None if first_is is None else str(first_is)))
     if preset == "salmon":
-        return replace(hints, columns=_salmon(names, given, source) | given, kind=kind or "triplet", trusted=True)
+        columns, kind = _salmon(names, given, source) | given, options.kind or "triplet"
+        return replace(hints, columns=columns, kind=kind, trusted=True)
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
         coding = Coding(from_zero=True) if first_is is None else hints.coding  # unless keys were pressed, see below
         given, milliseconds = {"trial": trial, **given}, ("rt",)
-        return TableHints(given, _jspsych(names), kind, coding, milliseconds, pass_over=True)
+        return TableHints(given, _jspsych(names), options.kind, coding, milliseconds, pass_over=True)
     if preset == "cblearn":
         return hints if first_is is not None else replace(hints, coding=Coding(as_written=True))
     if preset == "gorilla":
@@ -189,29 +183,22 @@ def with_salmon_names(table: Table) -> Table:
 
 
 def _with_names_of_indices(table: Table, ending: str, missing: list[str]) -> Table:
-    called = _index_names(table, ending)
-    if called is None:
+    """Return a table with the names of indices, unless one has no name, or two, or shares its name with another."""
+    pairs = [role for role in _SHOWN if {role, role + ending} <= set(table.names)]
+    columns = table.load(list(dict.fromkeys([*_ROLES, *pairs, *(role + ending for role in pairs)]))).columns
+    names: dict[Any, set[Any]] = {value: set() for role in _ROLES for value in columns[role].values}
+    for index, name in ((columns[role], columns[role + ending]) for role in pairs):
+        both = np.stack([index.codes, name.codes], axis=1)
+        for one, other in np.unique(both[index.filled & name.filled], axis=0).tolist():
+            names.setdefault(index.values[one], set()).add(name.values[other])
+    called = {index: next(iter(each)) for index, each in names.items() if len(each) == 1}
+    if len(set(called.values())) < len(names):
         return table.with_findings(note("indices", table.source, columns=missing))
 
     def names_of(parts: list[Column]) -> Column:
         return parts[0].replace_values(called.get)
 
     return with_derived(table, {name: ((name.removesuffix(ending),), names_of) for name in missing})
-
-
-def _index_names(table: Table, ending: str) -> dict[Any, Any] | None:
-    """Return the name of every index, or None if one has no name, or two, or shares its name with another."""
-    pairs = [role for role in _SHOWN if {role, role + ending} <= set(table.names)]
-    loaded = table.load(list(dict.fromkeys([*_ROLES, *pairs, *(role + ending for role in pairs)])))
-    called: dict[Any, Any] = {}
-    for role in pairs:
-        index, name = loaded.columns[role], loaded.columns[role + ending]
-        both = np.stack([index.codes, name.codes], axis=1)
-        for one, other in np.unique(both[index.filled & name.filled], axis=0).tolist():
-            if called.setdefault(index.values[one], name.values[other]) != name.values[other]:
-                return None
-    needed = {value for role in _ROLES for value in loaded.columns[role].values}
-    return called if needed <= called.keys() and len(set(called.values())) == len(called) else None
 
 
 Derivation: TypeAlias = tuple[tuple[str, ...], Callable[[list[Column]], Column]]

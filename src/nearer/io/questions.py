@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, permutations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,19 +50,14 @@ from nearer.io.table import Codes, Column, Numbers, RowErrors
 Rows = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """Comparisons that follow from the rows of a table."""
-
-    rows: Rows  # (m, 3) or (m, 4)
-    row_of: NDArray[np.intp]  # (m,) Row of the table; in order
-    places: NDArray[np.signedinteger[Any]] | None
-    undecided: NDArray[np.bool_]  # (n,)
+# Comparisons and the row of the table that each follows from, in order; the place that each row of the table says, -1
+# for none; and how often somebody could not tell.
+Compared: TypeAlias = tuple[Rows, NDArray[np.intp], NDArray[np.signedinteger[Any]] | None, int]
 
 
 def side_comparisons(
     pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], errors: RowErrors, split: bool
-) -> Expansion:
+) -> Compared:
     """Return comparisons of near pairs with far pairs where one of two was chosen.
 
     ``pairs`` holds the objects of each side: anchor and option, or two objects; an anchor is written once.
@@ -76,12 +71,10 @@ def side_comparisons(
     near = [np.where(swapped, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
     far = [np.where(swapped, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
     rows = np.stack([*near, *(far[1:] if left[0] is right[0] else far)], axis=1)
-    return Expansion(rows, row_of, np.maximum(places, -1), undecided)
+    return rows, row_of, np.maximum(places, -1), int(undecided.sum())
 
 
-def item_comparisons(
-    items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool
-) -> Expansion:
+def item_comparisons(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Compared:
     """Return comparisons where the odd or the central one of several was named.
 
     ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
@@ -100,7 +93,7 @@ def item_comparisons(
     for at, pattern in enumerate(patterns):
         alike = np.flatnonzero(pattern_of == at)
         rows[starts[alike, None] + np.arange(len(pattern))] = shown[alike[:, None, None], pattern]
-    return Expansion(rows, np.repeat(kept, copies), np.maximum(places, -1), undecided)
+    return rows, np.repeat(kept, copies), np.maximum(places, -1), int(undecided.sum())
 
 
 def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
@@ -118,10 +111,8 @@ def list_comparisons(
     lists: NDArray[np.intp],
     pairs: list[NDArray[np.int32]],
     errors: RowErrors,
-    undecided: NDArray[np.bool_],
-    places: NDArray[np.signedinteger[Any]] | None,
-) -> Expansion:
-    """Return comparisons of an anchor with lists.
+) -> tuple[Rows, NDArray[np.intp]]:
+    """Return comparisons of an anchor with lists, and the row of each.
 
     ``lists`` has a number for every row, and ``pairs`` for every such number the objects (k, 2), nearer and farther.
     """
@@ -133,8 +124,7 @@ def list_comparisons(
     row_of = np.repeat(kept, copies)
     number = np.arange(len(row_of)) - np.repeat(np.cumsum(copies) - copies, copies)
     taken = flat[starts[lists[row_of]] + number]
-    rows = np.column_stack([anchor[row_of], taken]).astype(np.int32)
-    return Expansion(rows, row_of, places, undecided)
+    return np.column_stack([anchor[row_of], taken]).astype(np.int32), row_of
 
 
 def list_pairs(shown: Iterable[int], chosen: Sequence[int], ranked: bool) -> NDArray[np.int32]:
@@ -200,7 +190,10 @@ class TableComparisons:
 
     kind: Kind
     objects: Objects
-    expansion: Expansion
+    rows: Rows
+    row_of: NDArray[np.intp]
+    places: NDArray[np.signedinteger[Any]] | None
+    n_undecided: int
     seen: NDArray[np.bool_]
     signs: NDArray[np.int8] | None = None
     findings: tuple[Finding, ...] = ()
@@ -208,7 +201,7 @@ class TableComparisons:
     @property
     def near_first(self) -> NDArray[Any]:
         """Return rows with near before far."""
-        rows = self.expansion.rows
+        rows = self.rows
         if self.signs is None:
             return rows
         order = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
@@ -216,7 +209,7 @@ class TableComparisons:
 
     def rows_and_labels(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows and labels without objects that only bad rows name."""
-        rows, kept = self.expansion.rows, self.seen | self.objects.named
+        rows, kept = self.rows, self.seen | self.objects.named
         labels = label_array([label for label, is_kept in zip(self.objects.labels, kept, strict=True) if is_kept])
         return rows if kept.all() else (np.cumsum(kept) - 1).astype(np.int32)[rows], labels
 
@@ -246,9 +239,9 @@ def read_question(question: Question) -> TableComparisons:
         pairs = ([codes[role] for role in PAIRS[:2]], [codes[role] for role in PAIRS[2:]])
     answer = question.column("answer")
     places = read_places(answer, objects.labels, options, names, errors, question.source, coding, titles)
-    expansion = side_comparisons(pairs, places, errors, question.split)
+    compared = side_comparisons(pairs, places, errors, question.split)
     seen = _seen_objects(objects, (each[~errors.bad] for each in codes.values()))
-    return TableComparisons(layout.kind, objects, expansion, seen)
+    return TableComparisons(layout.kind, objects, *compared, seen)
 
 
 def _read_items_question(question: Question) -> TableComparisons:
@@ -259,8 +252,8 @@ def _read_items_question(question: Question) -> TableComparisons:
     names = list(columns) if len(columns) > 1 else []
     answer, options, coding = question.column(role), list(items.T), question.coding
     places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
-    expansion = item_comparisons(items, places, errors, question.split, central=role == "central")
-    return TableComparisons(kind, objects, expansion, _seen_objects(objects, items[~errors.bad].T))
+    compared = item_comparisons(items, places, errors, question.split, central=role == "central")
+    return TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
 
 
 def _read_near_and_far(
@@ -284,11 +277,9 @@ def _read_near_and_far(
         places = np.full(len(left), -1, np.int8)
         places[(left == codes["near"]) & (right == codes["far"])] = 0
         places[(right == codes["near"]) & (left == codes["far"])] = 1
-    expansion = Expansion(rows, kept, places, np.zeros(len(errors.bad), bool))
     seen = _seen_objects(objects, rows.T)
-    return TableComparisons(
-        found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept], findings
-    )
+    signs = None if signs is None else signs[kept]
+    return TableComparisons(found.layout.kind, objects, rows, kept, places, 0, seen, signs, findings)
 
 
 def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
@@ -300,11 +291,13 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     present = set(map(normalize_code, column.present))
     meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
     coding, roles = question.coding, question.found.roles
+    sides = "left" in roles and all(place_of_word(value, [], 2) >= 0 for value in present)  # that a row shows
+    labels = set(map(normalize_code, objects.labels)) if len(present) == 2 else set[str]()
     if coding.first is not None or (coding.as_written and "0" in present):
         meaning = coding.places(present, 2)
     elif present and (present <= set(meaning or ()) or "-1" in present):
         pass
-    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
+    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and not sides and present.isdisjoint(labels)):
         first = ["1", "0"] if "0" in present else sorted(present)
         raise AmbiguousCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} in addition "
@@ -323,12 +316,6 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
         return None
     signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
     return column.map_values(lambda value: signs.get(normalize_code(value), 0), 0, np.int8)
-
-
-def _are_codes(present: set[str], objects: Objects, question: Question) -> bool:
-    """Whether two values are codes: no objects, and not the sides of what a row shows as left and right."""
-    sides = all(place_of_word(value, [], 2) >= 0 for value in present) and "left" in question.found.roles
-    return not sides and not present & {normalize_code(label) for label in objects.labels}
 
 
 def _answer_contradicts(question: Question) -> bool:
@@ -369,7 +356,7 @@ def _read_list_question(question: Question) -> TableComparisons:
         lists = [(shown[key // len(picked)], picked[key % len(picked)]) for key in keys.tolist()]
         titles = list(question.found.roles["shown"])
         if len(titles) > 1 and not any(_possible_choice(choice, each) for each, choice in lists):
-            lists = [(each, _by_column_name(each, choice, titles)) for each, choice in lists]
+            lists = [(each, _by_title(each, choice, titles)) for each, choice in lists]
         counts_from = _counts_from(lists, question.coding)
         if len(titles) > 1 and counts_from is not None:
             cells = np.stack([column.filled for column in columns["shown"]], axis=1)
@@ -382,19 +369,19 @@ def _read_list_question(question: Question) -> TableComparisons:
     with_anchor, of_rows = np.unique(np.stack([pair_of, anchor], axis=1), axis=0, return_inverse=True)
     inside = np.array([code in choices[pair].shown for pair, code in with_anchor.tolist()], bool)[of_rows.reshape(-1)]
     errors.add(inside, "anchor-shown", lambda row: {"concerned": (objects.labels[anchor[row]],)})
-    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
     places = None
     if is_grid:
         first = [choice.shown.index(choice.chosen[0]) if choice.chosen else -1 for choice in choices]
         alone = [ranked or len(choice.chosen) == 1 for choice in choices]
         places = np.where(alone, first, -1).astype(np.int16)[pair_of]
     pairs = [choice.pairs(ranked, question.split) for choice in choices]
-    expansion = list_comparisons(anchor, pair_of, pairs, errors, undecided, places)
+    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
+    rows, row_of = list_comparisons(anchor, pair_of, pairs, errors)
     shown_in_good = (np.array(choices[pair].shown, int) for pair in np.unique(pair_of[~errors.bad]))
     seen = _seen_objects(objects, [anchor[~errors.bad], *shown_in_good])
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
     kind: Kind = "triplet" if layout.kind == "grid" and only_two and question.coding.from_zero else layout.kind
-    return TableComparisons(kind, objects, expansion, seen)
+    return TableComparisons(kind, objects, rows, row_of, places, int(undecided.sum()), seen)
 
 
 MAX_LIST = 1000  # a ranking of so many makes half a million comparisons
@@ -415,7 +402,7 @@ class _ListChoice:
         return np.empty((0, 2), np.int32) if says_nothing else list_pairs(self.shown, self.chosen, ranked)
 
 
-def _by_column_name(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
+def _by_title(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
     """Return the option whose column, or side, the choice names; the choice itself if it names none."""
     place = place_of_word(picked, titles, len(titles)) if isinstance(picked, str) and len(shown) == len(titles) else -1
     return shown[place] if place >= 0 else picked

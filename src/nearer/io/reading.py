@@ -21,7 +21,7 @@ from nearer.io.labels import label_by_address, short_names, with_addresses, with
 from nearer.io.messages import Proposal, describe_prompt, format_proposals, note, sentence
 from nearer.io.multi_file import file_list, is_files, join_files, namespace_by_file
 from nearer.io.presets import PRESETS, PURPOSE, ReadOptions, TableHints
-from nearer.io.questions import Question, TableComparisons, read_question
+from nearer.io.questions import Question, read_question
 from nearer.io.selecting import Rule, drop_non_trials, resolve_column, rules_from, select_rows, with_rows
 from nearer.io.table import LoadedRows, RowErrors, Table
 from nearer.io.trials import assemble, read_extras
@@ -170,7 +170,10 @@ def _read_filtered(
         catches = catch_rows(table, catch, options.columns, lambda some: _read(some, quiet))
         table = with_rows(table, ~catches.rows)
     try:
-        answers = _read_all(table, options)
+        if is_native(table) and options.columns is None and options.preset in (None, "cblearn"):
+            answers = read_native(table, options)
+        else:
+            answers = _read(table, options)
     except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
         raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *map(sentence, absent)])) from None
     if catches is not None:
@@ -188,15 +191,6 @@ def _read_filtered(
     answers = answers.reported(left_out=(*out, *answers.report.left_out), unused=unused)
     answers = presets.with_purposes(answers, table, tell=PURPOSE not in meant)  # whoever asks for it knows what it says
     return answers if "nearer_kind" in table.names else _with_short_names(answers)
-
-
-def _read_all(table: Table, options: ReadOptions) -> Answers:
-    if not is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
-        return _read(table, options)
-    answers = read_native(table, options.skip_bad, options.weight_by_confidence)
-    if options.kind not in (None, answers.kind):
-        raise ValueError(f"{table.source} declares its answers to be of kind {answers.kind!r}, not {options.kind!r}")
-    return answers
 
 
 def _with_short_names(answers: Answers) -> Answers:
@@ -270,7 +264,7 @@ def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> An
     preset = options.preset or program
     if preset == "salmon":
         table = presets.with_salmon_names(table)
-    hints = presets.hints_of(preset, table.names, options.kind, options.columns, options.first_is, source)
+    hints = presets.hints_of(preset, table.names, options, source)
     if preset == "psychopy":
         hints = presets.with_psychopy_component(hints, table)
     found, loaded, others = _load_columns(table, hints, in_doubt)
@@ -294,7 +288,7 @@ def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> An
     ambiguity.refuse_rivals(question, asked, others, loaded.sources)
     if not own and options.kind is None and not named_roles:
         ambiguity.refuse_choice_among_pairs(question)  # where the third was chosen, it seems to be compared with itself
-    bad_rows, n_bad = errors.collect(loaded, options.skip_bad, len(asked.expansion.rows) > 0)
+    bad_rows, n_bad = errors.collect(loaded, options.skip_bad, len(asked.rows) > 0)
     is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & named_roles)
     # Right answers of catch questions may all be in two places.
     if not options.repeats_allowed and (in_doubt or not is_clear):
@@ -303,9 +297,10 @@ def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> An
     if not own and not options.separate_labels:
         column_checks.refuse_two_naming_schemes(table, found, hints, loaded.columns, ~errors.bad)
     findings = [*table.findings, *loaded.findings, *of_extras, *asked.findings]
-    if hints.suggested.get("anchor") in found.roles.get("anchor", ()) and _never_an_option(asked):
-        # A column that is not called anchor may hold what was asked.
-        findings.append(note("unmatched-anchor", source, column=question.name("anchor")))
+    if hints.suggested.get("anchor") in found.roles.get("anchor", ()):
+        rows, n_answers = asked.rows, len(np.unique(asked.row_of))
+        if n_answers >= MIN_ANSWERS and not np.isin(rows[:, 0], rows[:, 1:]).any():  # it may hold what was asked
+            findings.append(note("unmatched-anchor", source, column=question.name("anchor")))
     if not own and not table.positional:
         candidates = [
             name for name in table.names if presets.may_hold_objects(name, preset) and table.names.count(name) == 1
@@ -357,7 +352,10 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
         if trusted:
             break
         new = column_checks.find_prompts(loaded, found, believed, in_doubt)
-        prompts |= {name: (_as_role(found, name, why), why) for name, why in new.items()}
+        for each, why in new.items():  # HTML is written like no plain name
+            role = next(role for role, names in found.roles.items() if each in names)
+            settings = {"separate_labels": "yes"} if why.reason.startswith("html") else {}
+            prompts[each] = str(Proposal(settings, {role: "+".join(found.roles[role])})), why
         name = None if new else _other_anchor(table, found, loaded, hints, without)
         strange += [name] if name is not None else []
         if not new and name is None:
@@ -369,12 +367,6 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
     ]
     trials = {name: namespace_by_file(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())}
     return found, replace(loaded.with_columns(trials), findings=(*findings, *loaded.findings)), others
-
-
-def _never_an_option(asked: TableComparisons) -> bool:
-    """Whether no anchor of several answers is ever an option."""
-    rows, row_of = asked.expansion.rows, asked.expansion.row_of
-    return len(np.unique(row_of)) >= MIN_ANSWERS and not np.isin(rows[:, 0], rows[:, 1:]).any()
 
 
 def _other_anchor(
@@ -399,13 +391,6 @@ def _other_anchor(
         other, table.load(other.names).columns, "anchor"
     )
     return strange.name if fits else None
-
-
-def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:
-    """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
-    role = next(role for role, names in found.roles.items() if name in names)
-    settings = {"separate_labels": "yes"} if why.reason.startswith("html") else {}
-    return str(Proposal(settings, {role: "+".join(found.roles[role])}))
 
 
 def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:

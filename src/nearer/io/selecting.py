@@ -53,10 +53,8 @@ class Rule:
         if self.sign in _ORDERINGS:
             numbers = plain_numbers(column)
             return np.isfinite(numbers) & _ORDERINGS[self.sign](numbers, float(self.values[0]))
-        return column.map_values(self._holds, self.sign == "!=", np.bool_)
-
-    def _holds(self, cell: Any) -> bool:
-        return any(_same(cell, value) for value in self.values) == (self.sign == "==")
+        named = column.map_values(lambda cell: any(_same(cell, value) for value in self.values), False, np.bool_)
+        return named if self.sign == "==" else ~named
 
 
 def _number(cell: Any) -> float | None:
@@ -95,21 +93,16 @@ def rules_from(
     keep: Mapping[str, Any] | None, exclude: Mapping[str, Any] | None, where: str | Iterable[str] | None
 ) -> tuple[Rule, ...]:
     """Return the rules of all three ways to say them."""
-    rules = [
-        Rule(column, sign, _as_texts(column, values))
-        for sign, wanted in (("==", keep), ("!=", exclude))
-        for column, values in (wanted or {}).items()
-    ]
+    rules = []
+    for sign, wanted in (("==", keep or {}), ("!=", exclude or {})):
+        for column, values in wanted.items():
+            several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
+            rules.append(Rule(column, sign, tuple(dict.fromkeys(map(str, several)))))
+            if not rules[-1].values:
+                raise ValueError(f"there is no value of {column!r} to select by")
     for text in [where] if isinstance(where, str) else where or ():
         rules += parse_rules(text)
     return tuple(rules)
-
-
-def _as_texts(column: str, values: Any) -> tuple[str, ...]:
-    several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
-    if texts := tuple(dict.fromkeys(map(str, several))):
-        return texts
-    raise ValueError(f"there is no value of {column!r} to select by")
 
 
 def select_rows(

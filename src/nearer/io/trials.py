@@ -11,7 +11,7 @@ with the same number are a trial if they are about one question, and else each r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,10 +78,9 @@ def assemble(
     weight_by_confidence: bool,
 ) -> Answers:
     """Return the answers, with the weights, trials and people of their comparisons."""
-    expansion = asked.expansion
-    new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
+    new_answer = np.r_[True, asked.row_of[1:] != asked.row_of[:-1]]
     first, answer_of = np.flatnonzero(new_answer), np.cumsum(new_answer) - 1
-    rows = expansion.row_of[first]  # of the table, one for every answer
+    rows = asked.row_of[first]  # of the table, one for every answer
     annotator, trial = (_labels_of(question, role) for role in ("annotator", "trial"))
     annotator, trial = (None if column is None else column[rows] for column in (annotator, trial))
     trials: NDArray[Any] | None = None
@@ -107,14 +106,14 @@ def assemble(
     report = replace(
         report,
         findings=(*report.findings, *findings),
-        n_undecided=int(expansion.undecided.sum()),
+        n_undecided=asked.n_undecided,
         trial_numbers=wrong,
     )
     annotators = None if annotator is None else take_labels(annotator)
     if annotators is not None and len(rows) < len(answer_of):
         annotators = annotators[answer_of]
     answers = make_answers(question, asked, answer_of, first, sources, extras, annotators, trials, weights, report)
-    places = extras.get("place", expansion.places)
+    places = extras.get("place", asked.places)
     return answers if places is None or (places[rows] < 0).all() else replace(answers, places=as_places(places[rows]))
 
 
@@ -133,7 +132,7 @@ def make_answers(
     """Return answers by what holds of their comparisons, the ``first`` of each, and by numbers of rows of the table."""
     if weights is not None:
         refuse_all_zero(weights)
-    rows = asked.expansion.row_of[first]
+    rows = asked.row_of[first]
     compared, objects = asked.rows_and_labels()
     return Answers(
         comparisons=Comparisons(
@@ -172,19 +171,10 @@ class TrialCandidates:
     labels: list[Any]  # of all objects
 
 
-class Trials(NamedTuple):
-    """The number of the trial, (a,), and its label, (a,), of every answer; and what is wrong with the column, if so."""
-
-    groups: IntArray
-    labels: NDArray[Any]
-    wrong: TrialNumbers | None = None
-    findings: tuple[Finding, ...] = ()
-
-
 def group_trials(
     candidates: TrialCandidates, trial: Column, annotator: Column | None, name: str, weighted: bool
-) -> Trials:
-    """Return the trials of answers that all have one.
+) -> tuple[IntArray, NDArray[Any], TrialNumbers | None, tuple[Finding, ...]]:
+    """Return the number and the label of the trial of every answer, (a,), what is wrong with the column, and findings.
 
     Two annotators with the same trial id are two trials, which then have numbers for labels. ``name`` is the column's;
     ``weighted`` says whether the table has weights of its own, so that trials do not change what rows count.
@@ -201,7 +191,7 @@ def group_trials(
     if mixed.any():
         taken_apart = mixed if mixed.sum() <= MAX_MIXED_SHARE * several.sum() else np.ones(n_groups, bool)
         split = _split_mixed(candidates, groups, runs, taken_apart)
-        return Trials(split, split, _trial_numbers(candidates, name, groups, split, mixed))
+        return split, split, _trial_numbers(candidates, name, groups, split, mixed), ()
     findings: tuple[Finding, ...] = ()
     if int(runs[-1]) + 1 > n_groups:
         findings = (note("scattered-trials", source),)
@@ -209,7 +199,7 @@ def group_trials(
         findings = (note("grouped-rows", source, n_rows=len(groups), n_trials=n_groups),)
     n_ids = len(np.unique(trial.codes))
     labels = take_labels(trial) if n_ids == n_groups else groups.astype(np.int64)
-    return Trials(groups, labels, None, findings)
+    return groups, labels, None, findings
 
 
 def shared_weights(groups: IntArray) -> NDArray[np.float64] | None:

@@ -30,7 +30,7 @@ from nearer.io.columns import LAYOUTS, NEAR_FAR, LayoutMatch, Roles
 from nearer.io.delimited import unescape_columns
 from nearer.io.labels import take_labels
 from nearer.io.multi_file import namespace_by_file
-from nearer.io.presets import CHOSEN, OTHER, PURPOSE
+from nearer.io.presets import CHOSEN, OTHER, PURPOSE, ReadOptions
 from nearer.io.questions import Question, read_question
 from nearer.io.table import (
     Column,
@@ -259,12 +259,10 @@ def _write_npz(answers: Answers, path: Path, matrix: str | None) -> None:
         arrays["y"] = comparisons.answers
     arrays |= _extras(answers)
     arrays |= {"objects": comparisons.objects, "nearer_answer": answers.answer_of + 1, "nearer_kind": answers.kind}
-    safe: dict[str, Any] = {name: _unpickled(np.asarray(values)) for name, values in arrays.items()}
-    np.savez_compressed(path, **safe)
-
-
-def _unpickled(values: NDArray[Any]) -> NDArray[Any]:
-    return values.astype(np.str_) if values.dtype.kind == "O" else values
+    for name, values in arrays.items():
+        if np.asarray(values).dtype.kind == "O":  # which would be pickled
+            arrays[name] = values.astype(np.str_)
+    np.savez_compressed(path, **arrays)
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
@@ -294,9 +292,10 @@ def is_native(table: Table) -> bool:
     return "nearer_answer" in names and (set(TRIPLET) <= names or set(NEAR_FAR) <= names)
 
 
-def read_native(table: Table, skip_bad: bool, weight_by_confidence: bool) -> Answers:
+def read_native(table: Table, options: ReadOptions) -> Answers:
     """Return the answers as they were written."""
-    if weight_by_confidence:
+    skip_bad = options.skip_bad
+    if options.weight_by_confidence:
         raise ValueError(f"{table.source} already holds its final weights; weight by confidence before writing it")
     layout = _TRIPLET_LAYOUT if set(TRIPLET) <= set(table.names) else _QUADRUPLET_LAYOUT
     roles: Roles = {role: (role,) for role in layout.roles}
@@ -329,8 +328,8 @@ def read_native(table: Table, skip_bad: bool, weight_by_confidence: bool) -> Ans
     match = LayoutMatch(layout, roles)
     question = Question(match, loaded.columns, errors, table.source, False, Coding(), table.objects)
     asked = read_question(question)
-    bad_rows, n_bad = errors.collect(loaded, skip_bad, len(asked.expansion.rows) > 0)
-    kept, seen = asked.expansion.row_of, asked.seen.copy()
+    bad_rows, n_bad = errors.collect(loaded, skip_bad, len(asked.rows) > 0)
+    kept, seen = asked.row_of, asked.seen.copy()
     for label in unmentioned:
         seen[asked.objects.position[str(label)]] = True
     _, first, answer = np.unique(loaded.columns["nearer_answer"].codes[kept], return_index=True, return_inverse=True)
@@ -348,6 +347,8 @@ def read_native(table: Table, skip_bad: bool, weight_by_confidence: bool) -> Ans
         numbers["weight"][kept] if "weight" in numbers else None,
         ReadingReport((*findings, *asked.findings), bad_rows, n_bad),
     )
+    if options.kind not in (None, kind):
+        raise ValueError(f"{table.source} declares its answers to be of kind {kind!r}, not {options.kind!r}")
     places = numbers.get("place")
     return answers if places is None else replace(answers, places=as_places(places[kept[np.sort(first)]]))
 
