@@ -1,9 +1,9 @@
 """Answers as the place of the option chosen: what names, sides, numbers and truth values mean.
 
 Which of these an answer is, and which option a code means, is a property of the whole column and never guessed row by
-row. Numbers count from 1 if there is the number of options and no 0, and from 0 the other way round (with two options
-0, and +1 and -1, may also tell whether the first was chosen). All else, truth values too, is ambiguous, unless a
-program is known to write it, or the column is named after the option (left_chosen).
+row. Numbers count from 1 where the number of options occurs and 0 does not, and from 0 the other way round. Of two
+options, 0 and 1, +1 and -1, and truth values may as well tell whether the first was chosen: they are ambiguous, unless
+a program is known to write them, or the column is named after the option (left_chosen).
 """
 
 from __future__ import annotations

@@ -30,17 +30,7 @@ from nearer._common.findings import Finding
 from nearer.data.groups import sorted_unique
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers, ReadingReport
-from nearer.io.columns import (
-    ANSWERS,
-    LISTS,
-    NEAR_FAR,
-    STEMS,
-    SYNONYMS,
-    LayoutMatch,
-    by_plain,
-    families,
-    format_roles,
-)
+from nearer.io.columns import ANSWERS, LISTS, NEAR_FAR, STEMS, SYNONYMS, LayoutMatch, by_plain, families, format_roles
 from nearer.io.formats import JSON_LINE
 from nearer.io.labels import possible_lists, split_column
 from nearer.io.messages import ASKED_ADVICE, as_column, clipped, listing, note, shortened

@@ -378,20 +378,11 @@ def _series(spellings: Sequence[str], free: Mapping[str, str]) -> Iterator[tuple
 
 
 _TWO_NAMES = [
-    ("left", "right"),
-    ("leftobject", "rightobject"),
-    ("leftitem", "rightitem"),
-    ("leftimage", "rightimage"),
-    ("objectleft", "objectright"),
-    ("itemleft", "itemright"),
-    ("stimulusleft", "stimulusright"),
-    ("imageleft", "imageright"),
+    *(("left" + what, "right" + what) for what in ("", "object", "item", "image")),
+    *((what + "left", what + "right") for what in ("object", "item", "stimulus", "image")),
     *((stem + "1", stem + "2") for stem in [*STEMS, "comparison", "test"]),
     *((stem + "a", stem + "b") for stem in [*STEMS, "comparison", "test"]),
-    ("first", "second"),
-    ("a", "b"),
-    ("b", "c"),
-    ("j", "k"),
+    *(("first", "second"), ("a", "b"), ("b", "c"), ("j", "k")),
 ]
 _PAIR_NAMES = [
     ("left1", "left2", "right1", "right2"),

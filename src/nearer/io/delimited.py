@@ -30,7 +30,7 @@ from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
 from nearer.io.messages import note
-from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table
+from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, encode_cells
 
 _PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
@@ -177,11 +177,8 @@ def delimited_table(data: bytes, source: str) -> Table:
         rows = [
             each for each in islice(_rows(data, delimiter, source), 1, None) if _has_wrong_width(each[1], len(names))
         ]
-        columns = {}
-        for name in wanted:
-            encoder, position = Encoder(), names.index(name)
-            encoder.add([row[position] if position < len(row) else "" for _, row in rows])
-            columns[name] = encoder.column(strip=not keep_spaces)
+        cells = [[*row, *[""] * len(names)] for _, row in rows]
+        columns = {name: encode_cells([row[names.index(name)] for row in cells], not keep_spaces) for name in wanted}
         return LoadedRows(columns, RowSources(source, np.array([line + shift for line, _ in rows], np.int64)))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)

@@ -35,7 +35,7 @@ from nearer.io.delimited import (
     without_preamble,
 )
 from nearer.io.messages import note
-from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, cell, encode
+from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, cell, encode, encode_cells
 
 PEEKED_BYTES, PEEKED_ROWS = 2**17, 1000  # that are looked at to see what a column that is not used holds
 BYTES_PER_CODE = 4
@@ -203,11 +203,8 @@ def json_table(data: bytes, source: str) -> Table:
     names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
 
     def load(wanted: Sequence[str]) -> LoadedRows:
-        columns = {}
-        for name in wanted:
-            encoder = Encoder()
-            encoder.add([text_of(record.get(name)) for _, record in records])
-            columns[name] = encoder.column(strip="nearer_kind" not in names)
+        cells = {name: [text_of(record.get(name)) for _, record in records] for name in wanted}
+        columns = {name: encode_cells(each, strip="nearer_kind" not in names) for name, each in cells.items()}
         lines = np.fromiter((number for number, _ in records), np.int64, len(records))
         return LoadedRows(columns, RowSources(source, lines), odd[:MAX_BAD_ROWS], len(odd))
 

@@ -145,10 +145,6 @@ def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, who
 ASKED_ADVICE = f"If the column holds the prompt, use {one_of('kind', ['odd-one-out', 'most-central'])}"
 
 
-def _names(files: Sequence[str]) -> str:
-    return quote_all(files, _MAX_LISTED)
-
-
 def _was(number: int) -> str:
     return "was" if number == 1 else "were"
 
@@ -157,24 +153,24 @@ def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
     n = len(names)
     what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} ignored"
     if n <= _MAX_LISTED:
-        return f"{what}: {_names(names)}"
+        return f"{what}: {quote_all(names)}"
     suffixes = {name: PurePath(name).suffix.lower() for name in names}
     tables = [name for name in names if suffixes[name] in endings]
     others = Counter(suffixes[name] or name for name in names if suffixes[name] not in endings)
     counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_MAX_LISTED))
     counts += ", ..." if len(others) > _MAX_LISTED else ""
-    return f"{what}: {'; '.join(filter(None, [_names(tables), counts]))}"
+    return f"{what}: {'; '.join(filter(None, [quote_all(tables), counts]))}"
 
 
 def _no_person_column(people: Sequence[str], n_files: int) -> str:
     each = "each file is a person" if len(people) == n_files else "1 file is a person"
     each = each if len(people) in (1, n_files) else f"{len(people)} files are people"
-    return f"no column identifies who answered, so that {each} by name: {_names(people)}"
+    return f"no column identifies who answered, so that {each} by name: {quote_all(people)}"
 
 
 def _absent_value(column: str, value: str, values: Sequence[str]) -> str:
     alike = get_close_matches(value, values, n=1)
-    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {_names(values)}"
+    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {quote_all(values)}"
     return f"no row has {value!r} in column {column!r}{perhaps}"
 
 
@@ -235,18 +231,18 @@ _TEXTS: dict[str, Callable[..., str]] = {
     # of files
     "passed-files": _skipped_files,
     "files-without-rows": lambda names: (
-        f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {_names(names)}"
+        f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {quote_all(names)}"
     ),
     "filtered-files": lambda names: (
-        f"{pluralize(len(names), 'file')} without a row that the filters keep: {_names(names)}"
+        f"{pluralize(len(names), 'file')} without a row that the filters keep: {quote_all(names)}"
     ),
     "unread-files": lambda reasons: (
         f"{pluralize(len(reasons), 'file was', 'files were')} ignored: {'; '.join(reasons)}"
     ),
     "no-person-column": _no_person_column,
     "lacking-columns": lambda columns, lacking: (
-        f"{pluralize(len(lacking), 'file has', 'files have')} no column{'s' * (len(columns) > 1)} {_names(columns)}: "
-        f"{_names(lacking)}"
+        f"{pluralize(len(lacking), 'file has', 'files have')} no column{'s' * (len(columns) > 1)} "
+        f"{quote_all(columns)}: {quote_all(lacking)}"
     ),
     "encoding": lambda: (
         "not in UTF-8, and read as Windows-1252 (Western European); if letters with accents look wrong, save the file "

@@ -19,7 +19,7 @@ Several columns can make up an object: ``anchor=hue_1*lightness_1`` names the ob
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -147,16 +147,19 @@ def _jspsych(names: Sequence[str]) -> dict[str, str]:
     return found | ({"shown": "choices"} if "choices" in names else {})
 
 
-def with_button_coding(
-    hints: TableHints, answer: str, trial_types: Iterable[Any], answers: Iterable[Any]
-) -> TableHints:
+TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
+
+
+def with_button_coding(hints: TableHints, loaded: LoadedRows, answer: str) -> TableHints:
     """Return a reading of jsPsych in which numbers count from 0 only if they are those of buttons.
 
     The program numbers buttons; a key 1 is what stands on the key. Of trials of other types, a 0 tells.
     """
-    types = [normalize_name(str(each)) for each in trial_types]
+    if TRIAL_TYPE not in loaded.columns:
+        return hints
+    types = [normalize_name(str(each)) for each in loaded.columns[TRIAL_TYPE].present]
     buttons = "button" in normalize_name(answer) or all("button" in each for each in types)
-    zero = "0" in map(normalize_code, answers) and not any("key" in each for each in types)
+    zero = "0" in map(normalize_code, loaded.columns[answer].present) and not any("key" in each for each in types)
     return hints if buttons or zero else replace(hints, coding=replace(hints.coding, from_zero=False))
 
 
@@ -310,27 +313,18 @@ def wide_to_long(table: Table) -> Table | None:
     def load(wanted: Sequence[str]) -> LoadedRows:
         others = [name for name in wanted if name not in titles]
         loaded = drop_header_rows(table.load([*wide.names, *others]))
-        return _melt(loaded, wide, titles, others)
+        filled = [[loaded.columns[name].filled for name in names] for names in wide.questions]
+        rows, questions = np.nonzero(np.any(filled, axis=1).T)  # that somebody was asked
+        columns = {name: loaded.columns[name][rows] for name in others}
+        for place, title in enumerate(titles):
+            if place < n_objects:
+                columns[title] = encode([of[place] for of in wide.objects])[questions]
+            else:
+                cells = join_rows(loaded.columns[names[place - n_objects]] for names in wide.questions)
+                columns[title] = cells[questions * len(loaded) + rows]
+        return LoadedRows(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
 
     return replace(table.with_findings(read), names=(*titles, *rest), load=load, peek=None, ragged=None)
-
-
-def _melt(loaded: LoadedRows, wide: _WideLayout, titles: tuple[str, ...], others: list[str]) -> LoadedRows:
-    """Return a row for each question that somebody was asked."""
-    asked = np.array(
-        [np.any([loaded.columns[name].filled for name in names], axis=0) for names in wide.questions], bool
-    )
-    rows, questions = np.nonzero(asked.T)
-    columns = {name: loaded.columns[name][rows] for name in others}
-    n_objects = len(wide.objects[0])
-    for place, title in enumerate(titles):
-        if place < n_objects:
-            shown = encode([of[place] for of in wide.objects])
-            columns[title] = shown[questions]
-        else:
-            cells = join_rows(loaded.columns[names[place - n_objects]] for names in wide.questions)
-            columns[title] = cells[questions * len(loaded) + rows]
-    return LoadedRows(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
 
 
 def _numbered_questions(names: Sequence[str]) -> _WideLayout | None:

@@ -107,10 +107,7 @@ def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
 
 
 def list_comparisons(
-    anchor: Codes,
-    lists: NDArray[np.intp],
-    pairs: list[NDArray[np.int32]],
-    errors: RowErrors,
+    anchor: Codes, lists: NDArray[np.intp], pairs: list[NDArray[np.int32]], errors: RowErrors
 ) -> tuple[Rows, NDArray[np.intp]]:
     """Return comparisons of an anchor with lists, and the row of each.
 
@@ -291,13 +288,14 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     present = set(map(normalize_code, column.present))
     meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
     coding, roles = question.coding, question.found.roles
-    sides = "left" in roles and all(place_of_word(value, [], 2) >= 0 for value in present)  # that a row shows
-    labels = set(map(normalize_code, objects.labels)) if len(present) == 2 else set[str]()
+    are_codes = len(present) == 2 and present.isdisjoint(map(normalize_code, objects.labels))
+    if "left" in roles and all(place_of_word(value, [], 2) >= 0 for value in present):
+        are_codes = False  # the sides of what a row shows
     if coding.first is not None or (coding.as_written and "0" in present):
         meaning = coding.places(present, 2)
     elif present and (present <= set(meaning or ()) or "-1" in present):
         pass
-    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and not sides and present.isdisjoint(labels)):
+    elif are_codes or (present <= {"0", "1"} and "0" in present):
         first = ["1", "0"] if "0" in present else sorted(present)
         raise AmbiguousCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} in addition "

@@ -20,7 +20,7 @@ from nearer.io.formats import open_table, without_impossible
 from nearer.io.labels import label_by_address, short_names, with_addresses, with_whole_numbers
 from nearer.io.messages import Proposal, describe_prompt, format_proposals, note, sentence
 from nearer.io.multi_file import file_list, is_files, join_files, namespace_by_file
-from nearer.io.presets import PRESETS, PURPOSE, ReadOptions, TableHints
+from nearer.io.presets import PRESETS, PURPOSE, TRIAL_TYPE, ReadOptions, TableHints
 from nearer.io.questions import Question, read_question
 from nearer.io.selecting import Rule, drop_non_trials, resolve_column, rules_from, select_rows, with_rows
 from nearer.io.table import LoadedRows, RowErrors, Table
@@ -28,7 +28,6 @@ from nearer.io.trials import assemble, read_extras
 from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
-_TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _ITEM_KINDS = ("odd-one-out", "most-central")
 MIN_ANSWERS = 5  # answers in which anchors and options may well differ by chance
 
@@ -273,11 +272,8 @@ def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> An
         loaded = mark_repeated_objects(loaded if names is None else with_labels(loaded, found, names), found)
         names = None
     role = ambiguity.answer_of(found)
-    if preset == "jspsych" and role is not None and _TRIAL_TYPE in loaded.columns:
-        answer = found.roles[role][0]
-        hints = presets.with_button_coding(
-            hints, answer, loaded.columns[_TRIAL_TYPE].present, loaded.columns[answer].present
-        )
+    if preset == "jspsych" and role is not None:
+        hints = presets.with_button_coding(hints, loaded, found.roles[role][0])
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
         errors.collect(loaded, options.skip_bad, any_left=False)
@@ -302,9 +298,8 @@ def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> An
         if n_answers >= MIN_ANSWERS and not np.isin(rows[:, 0], rows[:, 1:]).any():  # it may hold what was asked
             findings.append(note("unmatched-anchor", source, column=question.name("anchor")))
     if not own and not table.positional:
-        candidates = [
-            name for name in table.names if presets.may_hold_objects(name, preset) and table.names.count(name) == 1
-        ]
+        once = (name for name in table.names if table.names.count(name) == 1)
+        candidates = [name for name in once if presets.may_hold_objects(name, preset)]
         findings += column_checks.unused_columns(table, found, asked.objects.labels, candidates)
     report = ReadingReport(tuple(findings), bad_rows, n_bad)
     answers = assemble(question, asked, extras, loaded.sources, report, options.weight_by_confidence)
@@ -334,10 +329,9 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
             found = LayoutMatch(found.layout, found.roles | {"place": ("place",)})
         if twice := [name for name in found.names if table.names.count(name) > 1]:
             raise ValueError(f"{source} has two columns {twice[0]!r}; rename one of them")
-        others = (
-            [name for name in ambiguity.rivals(table.names, found, known) if name not in empty] if not trusted else []
-        )
-        extra = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
+        named_so = [] if trusted else ambiguity.rivals(table.names, found, known)
+        others = [name for name in named_so if name not in empty]
+        extra = {TRIAL_TYPE} & set(table.names) - set(found.names)
         loaded = table.load([*found.names, *others, *extra])
         if table.indices:
             loaded = without_impossible(loaded, sorted(found.objects))
@@ -376,9 +370,8 @@ def _other_anchor(
     if "anchor" not in found.layout.roles or "anchor" in hints.columns:
         return None
     rows = np.ones(len(loaded), bool)
-    strange = next(
-        (each for each in column_checks.unmatched_columns(found, loaded.columns, rows) if each.role == "anchor"), None
-    )
+    unmatched = column_checks.unmatched_columns(found, loaded.columns, rows)
+    strange = next((each for each in unmatched if each.role == "anchor"), None)
     if strange is None or strange.missing < strange.labels:
         return None
     if not (strange.is_other_naming_scheme or strange.has_other_form):
@@ -387,10 +380,9 @@ def _other_anchor(
         other = hints.find_columns(table.names, table.source, (*without, strange.name))
     except AmbiguousColumns:
         return None
-    fits = "anchor" in other.layout.roles and column_checks.shares_labels(
-        other, table.load(other.names).columns, "anchor"
-    )
-    return strange.name if fits else None
+    if "anchor" not in other.layout.roles:
+        return None
+    return strange.name if column_checks.shares_labels(other, table.load(other.names).columns, "anchor") else None
 
 
 def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:

@@ -264,11 +264,11 @@ def disconnected_rows(loaded: LoadedRows, found: LayoutMatch) -> tuple[NDArray[n
     part_of_object, part = part_of[: len(labels)], part_of[nodes[rows, 0]]
     options = np.sort(nodes[rows, 1:] if "anchor" in found.layout.roles else nodes[rows], axis=1)
     n_parts = int(part_of.max()) + 1
-    main = _rows_differ(options, part, n_parts)
+    main = rows_differ(options, part, n_parts)
     if not main.any():
         sizes = np.bincount(part_of_object, minlength=n_parts)
         largest = sizes == sizes.max()
-        main = largest & _rows_differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
+        main = largest & rows_differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
     stray_parts = ~main & (np.bincount(part, minlength=n_parts) > 0) & main.any()
     stray[rows] = stray_parts[part]
     return stray, [labels[at] for at in np.flatnonzero(stray_parts[part_of_object])]
@@ -322,7 +322,8 @@ def connected_parts(first: NDArray[Any], second: NDArray[Any], n: int) -> NDArra
     return connected_components(edges.tocsr(), directed=False)[1].astype(np.int32)
 
 
-def _rows_differ(rows: NDArray[Any], part: NDArray[np.int32], n_parts: int) -> NDArray[np.bool_]:
+def rows_differ(rows: NDArray[Any], part: NDArray[Any], n_parts: int) -> NDArray[np.bool_]:
+    """Return for every part, (n_parts,), whether its rows differ."""
     first = np.zeros(n_parts, np.intp)
     first[part[::-1]] = np.arange(len(part))[::-1]
     other = (rows != rows[first[part]]).any(axis=1)

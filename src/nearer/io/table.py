@@ -203,6 +203,12 @@ def deduplicate(codes: Codes, values: Sequence[Any]) -> Column:
     return Column(codes if len(index) == len(values) else np.array([*new, -1], np.int32)[codes], list(index))
 
 
+def encode_cells(values: Sequence[Any], strip: bool = False) -> Column:
+    """Return a column of cells; those that hold nothing, or only spaces if ``strip``, are empty."""
+    stripped = [value.strip() if strip and isinstance(value, str) else value for value in values]
+    return deduplicate(np.arange(len(values), dtype=np.int32), stripped)
+
+
 def encode(values: Any) -> Column:
     """Return a column of any array or list; integers stay integers, all else becomes text."""
     if not (isinstance(values, np.ndarray) and values.ndim == 1):
@@ -219,9 +225,7 @@ def encode(values: Any) -> Column:
         whole = bool((known == np.trunc(known)).all() and (np.abs(known) < 2**53).all())
         numbers = [None if v != v else int(v) if whole else repr(v) for v in distinct.tolist()]
         return deduplicate(codes.astype(np.int32), numbers)
-    encoder = Encoder()
-    encoder.add([cell(value) for value in values.tolist()])
-    return encoder.column(strip=False)
+    return encode_cells([cell(value) for value in values.tolist()])
 
 
 def cell(value: Any) -> Any:

@@ -25,7 +25,7 @@ from nearer.io.labels import take_labels
 from nearer.io.messages import note, with_column
 from nearer.io.presets import TableHints
 from nearer.io.questions import Question, TableComparisons
-from nearer.io.selecting import connected_parts
+from nearer.io.selecting import connected_parts, rows_differ
 from nearer.io.table import Column, RowSources, as_seconds, check_proportions, read_numbers
 
 Extras: TypeAlias = dict[str, NDArray[np.float64]]
@@ -103,50 +103,34 @@ def assemble(
     if weight_by_confidence:
         confidence = extras["confidence"][rows][answer_of]
         weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
-    report = replace(
-        report,
-        findings=(*report.findings, *findings),
-        n_undecided=asked.n_undecided,
-        trial_numbers=wrong,
-    )
-    annotators = None if annotator is None else take_labels(annotator)
-    if annotators is not None and len(rows) < len(answer_of):
-        annotators = annotators[answer_of]
-    answers = make_answers(question, asked, answer_of, first, sources, extras, annotators, trials, weights, report)
+    who = None if annotator is None else take_labels(annotator)
+    who = who[answer_of] if who is not None and len(rows) < len(answer_of) else who
+    answers = make_answers(asked, answer_of, first, sources, extras, annotators=who, trials=trials, weights=weights)
+    report = replace(report, findings=(*report.findings, *findings), n_undecided=asked.n_undecided, trial_numbers=wrong)
     places = extras.get("place", asked.places)
-    return answers if places is None or (places[rows] < 0).all() else replace(answers, places=as_places(places[rows]))
+    if places is not None and not (places[rows] < 0).all():
+        answers = replace(answers, places=as_places(places[rows]))
+    return replace(answers, report=report)
 
 
 def make_answers(
-    question: Question,
-    asked: TableComparisons,
-    answer_of: IntArray,
-    first: IntArray,
-    sources: RowSources,
-    extras: Extras,
-    annotators: NDArray[Any] | None,
-    trials: NDArray[Any] | None,
-    weights: NDArray[np.float64] | None,
-    report: ReadingReport,
+    asked: TableComparisons, answer_of: IntArray, first: IntArray, sources: RowSources, extras: Extras, **known: Any
 ) -> Answers:
-    """Return answers by what holds of their comparisons, the ``first`` of each, and by numbers of rows of the table."""
-    if weights is not None:
-        refuse_all_zero(weights)
-    rows = asked.row_of[first]
+    """Return answers, by what is ``known`` of comparisons, and of rows; ``first`` has the first comparison of each."""
+    rows, annotators = asked.row_of[first], known["annotators"]
+    if known["weights"] is not None:
+        refuse_all_zero(known["weights"])
     compared, objects = asked.rows_and_labels()
     return Answers(
-        comparisons=Comparisons(
-            rows=compared, answers=asked.signs, weights=weights, annotators=annotators, trials=trials, objects=objects
-        ),
+        comparisons=Comparisons(rows=compared, answers=asked.signs, objects=objects, **known),
         answer_of=answer_of,
         kind=asked.kind,
-        source=question.source,
+        source=sources.whole,
         lines=sources.lines[rows],
         annotators=annotators if annotators is None or len(first) == len(answer_of) else annotators[first],
         seconds=extras["seconds"][rows] if "seconds" in extras else None,
         confidences=extras["confidence"][rows] if "confidence" in extras else None,
         files=sources[rows].names,
-        report=report,
     )
 
 
@@ -255,10 +239,8 @@ def _may_be_one_choice(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -
     return one_of_items | (_all_equal(rows[:, 0], of, n_groups) & _are_linked(rows[:, 1:], of, n_groups))
 
 
-def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
-    first = np.zeros(n_groups, np.int64)
-    first[of[::-1]] = values[::-1]
-    return np.bincount(of, values != first[of], minlength=n_groups) == 0
+def _all_equal(values: NDArray[np.signedinteger[Any]], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
+    return ~rows_differ(values[:, None], of, n_groups)
 
 
 def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray:
@@ -272,7 +254,7 @@ def _are_linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDAr
     n = int(options.max()) + 1
     nodes, ends = np.unique((of[:, None] * n + options).ravel(), return_inverse=True)
     part = connected_parts(ends[::2], ends[1::2], len(nodes))
-    return _all_equal(part.astype(np.int64), (nodes // n).astype(np.intp), n_groups)
+    return _all_equal(part, nodes // n, n_groups)
 
 
 def _question_numbers(rows: NDArray[np.int64]) -> IntArray:

@@ -32,14 +32,7 @@ from nearer.io.labels import take_labels
 from nearer.io.multi_file import namespace_by_file
 from nearer.io.presets import CHOSEN, OTHER, PURPOSE, ReadOptions
 from nearer.io.questions import Question, read_question
-from nearer.io.table import (
-    Column,
-    LoadedRows,
-    RowErrors,
-    Table,
-    check_proportions,
-    read_numbers,
-)
+from nearer.io.table import Column, LoadedRows, RowErrors, Table, check_proportions, read_numbers
 from nearer.io.trials import as_places, make_answers
 
 _SUFFIXES = {
@@ -336,21 +329,20 @@ def read_native(table: Table, options: ReadOptions) -> Answers:
     answer_of = np.argsort(np.argsort(first))[answer].astype(np.intp)  # answers in the order in which they appear
     spread = {role: take_labels(_as_numbers(loaded.columns[role], role)[kept]) for role in labels}
     answers = make_answers(
-        question,
         replace(asked, kind=kind, seen=seen),
         answer_of,
         np.sort(first),
         loaded.sources,
         numbers,
-        spread.get("annotator"),
-        spread.get("trial"),
-        numbers["weight"][kept] if "weight" in numbers else None,
-        ReadingReport((*findings, *asked.findings), bad_rows, n_bad),
+        annotators=spread.get("annotator"),
+        trials=spread.get("trial"),
+        weights=numbers["weight"][kept] if "weight" in numbers else None,
     )
     if options.kind not in (None, kind):
         raise ValueError(f"{table.source} declares its answers to be of kind {kind!r}, not {options.kind!r}")
-    places = numbers.get("place")
-    return answers if places is None else replace(answers, places=as_places(places[kept[np.sort(first)]]))
+    places = as_places(numbers["place"][kept[np.sort(first)]]) if "place" in numbers else None
+    report = ReadingReport((*findings, *asked.findings), bad_rows, n_bad)
+    return replace(answers, places=places, report=report)
 
 
 def _own_kind(table: Table, loaded: LoadedRows) -> Kind:
