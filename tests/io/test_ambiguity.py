@@ -1,6 +1,7 @@
 """Columns that may say what was answered are used, asked about or told of, and never ignored in silence."""
 
 import pytest
+from helpers.tables import said
 
 from nearer.io import read_answers
 
@@ -10,11 +11,6 @@ IJK = dict(zip("ijk", SHOWN.values(), strict=True))
 ITEMS = {"item1": list("uvwuvw"), "item2": list("vwuvwu"), "item3": list("xyzxyz")}
 TURNED = [("a", "b", "a", "c"), ("b", "d", "b", "c"), ("c", "d", "c", "a"), ("d", "b", "d", "a")]
 RIGHT = [True, False, True, False]
-
-
-def said(answers):
-    comparisons = answers.comparisons
-    return [tuple(row) for row in comparisons.objects[comparisons.oriented].tolist()]
 
 
 def coded(yes, no):

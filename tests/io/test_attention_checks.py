@@ -1,11 +1,11 @@
 """Catch questions: never in the map, and right or wrong whatever way they are written down."""
 
 import json
-import warnings
 from math import comb
 
 import numpy as np
 import pytest
+from helpers.tables import table
 
 from nearer.checking import check
 from nearer.checking.context import Context
@@ -13,15 +13,7 @@ from nearer.checking.random_responders import check_catches
 from nearer.cli.main import main
 from nearer.io import Catches, read_answers
 
-
-def quietly(*args, **kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return read_answers(*args, **kwargs)
-
-
-def table(rows, names):
-    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 
 ITEMS = "person item1 item2 item3 odd catch"
@@ -37,7 +29,7 @@ def test_right_answers_in_the_column():
         ("y", "a", "c", "silly", "can't tell", "silly"),
         ("y", "b", "c", "d", "can't tell", ""),
     ]
-    answers = quietly(table(rows, ITEMS), catch="catch")
+    answers = read_answers(table(rows, ITEMS), catch="catch")
     assert answers.report.catches == Catches("catch", "expected", ("x", "y"), (2, 2), (1, 1))
     assert answers.lines.tolist() == [1, 4]
     assert answers.comparisons.objects.tolist() == ["a", "b", "c", "d"]  # silly is asked about in catch questions alone
@@ -46,7 +38,7 @@ def test_right_answers_in_the_column():
     assert answers.report.unused == ()
     assert not any("was not used" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match=r"(?s)right answers in column 'catch' cannot be read: .*'zebra' is none of"):
-        quietly(table([*rows, ("x", "a", "b", "c", "a", "zebra")], ITEMS), catch="catch")
+        read_answers(table([*rows, ("x", "a", "b", "c", "a", "zebra")], ITEMS), catch="catch")
 
 
 @pytest.mark.parametrize(("left", "right"), [("left", "right"), ("1", "2"), ("dog", "car")])
@@ -59,7 +51,7 @@ def test_right_answers_as_the_answers_are_written(left, right):
         ("x", "cat", "dog", "car", right, left),
         ("y", "cat", "dog", "car", right, right),
     ]
-    answers = quietly(table(rows, names), catch="expected", columns={"annotator": "who"})
+    answers = read_answers(table(rows, names), catch="expected", columns={"annotator": "who"})
     assert answers.report.catches == Catches("expected", "expected", ("x", "y"), (2, 1), (1, 1))
     assert len(answers) == 2
 
@@ -73,16 +65,16 @@ def test_right_answers_may_be_objects_where_answers_are_sides(left, right):
         ("y", "b", "c", "a", right, ""),
         ("y", "c", "d", "b", left, "d"),
     ]
-    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    answers = read_answers(table(rows, "person anchor left right answer catch"), catch="catch")
     assert answers.report.catches == Catches("catch", "expected", ("x", "y"), (2, 1), (1, 1))
     wrong = [(*row[:5], row[5] and "zebra") for row in rows]
     with pytest.raises(ValueError, match=r"(?s)right answers in column 'catch' cannot be read: .*zebra"):
-        quietly(table(wrong, "person anchor left right answer catch"), catch="catch")
+        read_answers(table(wrong, "person anchor left right answer catch"), catch="catch")
 
 
 def test_right_answers_beside_near_and_far():
     rows = [("x", "a", "b", "c", ""), ("x", "a", "b", "d", "b"), ("x", "a", "d", "b", "b")]
-    answers = quietly(table(rows, "person anchor near far catch"), catch="catch")
+    answers = read_answers(table(rows, "person anchor near far catch"), catch="catch")
     assert answers.report.catches == Catches("catch", "expected", ("x",), (2,), (1,))
 
 
@@ -94,7 +86,7 @@ def test_without_right_answers_most_people_are_right(yes, no):
     ]
     rows += [("w", "b", "c", "d", "d", yes), ("x", "b", "c", "d", "c", yes)]  # nobody knows
     rows += [(person, "a", "c", "d", "d", no) for person in "wxyz"]
-    answers = quietly(table(rows, ITEMS), catch="catch")
+    answers = read_answers(table(rows, ITEMS), catch="catch")
     assert answers.report.catches == Catches("catch", "majority", ("w", "x", "y", "z"), (1, 1, 1, 1), (1, 1, 0, 1))
     assert len(answers) == 4
     assert any("2 answers to catch questions could not be scored" in note for note in answers.report.notes)
@@ -104,19 +96,19 @@ def test_without_right_answers_most_people_are_right(yes, no):
 def test_zeros_and_ones_beside_empty_cells_are_answers_where_answers_are():
     names = "person anchor left right answer catch"
     rows = [("x", "a", "b", "c", "0", ""), ("x", "a", "b", "d", "1", "1"), ("x", "a", "d", "b", "1", "0")]
-    answers = quietly(table(rows, names), catch="catch", first_is=0)
+    answers = read_answers(table(rows, names), catch="catch", first_is=0)
     assert answers.report.catches == Catches("catch", "expected", ("x",), (2,), (1,))
 
 
 def test_what_is_no_catch_question():
     rows = [("x", "a", "b", "c", "c", "0")] * 3
-    answers = quietly(table(rows, ITEMS), catch="catch")
+    answers = read_answers(table(rows, ITEMS), catch="catch")
     assert answers.report.catches is None
     assert any("no row is a catch question" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match="all answers are to catch questions"):
-        quietly(table([("x", "a", "b", "c", "c", "1")] * 3, ITEMS), catch="catch")
+        read_answers(table([("x", "a", "b", "c", "c", "1")] * 3, ITEMS), catch="catch")
     with pytest.raises(ValueError, match="no column 'chatch'; perhaps 'catch' is meant"):
-        quietly(table(rows, ITEMS), catch="chatch")
+        read_answers(table(rows, ITEMS), catch="chatch")
 
 
 def test_catch_questions_in_many_files(tmp_path):
@@ -124,7 +116,7 @@ def test_catch_questions_in_many_files(tmp_path):
         odd = "c" if person == "p1" else "a"
         text = f"item1,item2,item3,odd,catch\na,b,c,{odd},c\na,b,d,d,\n"
         (tmp_path / f"{person}.csv").write_text(text)
-    answers = quietly(tmp_path, catch="catch")
+    answers = read_answers(tmp_path, catch="catch")
     assert answers.report.catches == Catches("catch", "expected", ("p1", "p2"), (1, 1), (1, 0))
     assert answers.line(1) == "p2.csv:3"
 
@@ -132,7 +124,7 @@ def test_catch_questions_in_many_files(tmp_path):
 def test_who_is_named():
     """By the binomial distribution, summed here: so few right ones of someone with 9 in 10 have a chance below 2%."""
     rows = [("x", "a", "b", "c", "c", ""), ("x", "a", "b", "c", "c", "c")]
-    answers = quietly(table(rows, ITEMS), catch="catch")
+    answers = read_answers(table(rows, ITEMS), catch="catch")
     for n in range(1, 13):
         most = max(
             (k for k in range(n) if sum(comb(n, j) * 0.9**j * 0.1 ** (n - j) for j in range(k + 1)) < 0.02), default=-1
@@ -189,10 +181,9 @@ def usual_rows(names, right):
 def test_an_object_twice_is_the_obvious_catch_question(names, question, right, wrong, mark):
     """It is neither refused nor skipped: more like another than like itself is wrong."""
     asked = [(*question, *(each if isinstance(each, tuple) else (each,))) for each in (right, wrong, right)]
-    marks = [mark] * 3
-    rows = [["x", *each, said] for each, said in zip(asked, marks, strict=True)]
-    rows += [["y", *each, "no" if marks[0] == "yes" else ""] for each in usual_rows(names, right)]
-    answers = quietly(table(rows, f"person {names} catch"), catch="catch")
+    rows = [["x", *each, mark] for each in asked]
+    rows += [["y", *each, "no" if mark == "yes" else ""] for each in usual_rows(names, right)]
+    answers = read_answers(table(rows, f"person {names} catch"), catch="catch")
     assert answers.report.catches == Catches("catch", answers.report.catches.by, ("x",), (3,), (2,))
     assert len(answers) == 8
     assert "a" not in answers.comparisons.objects.tolist()
@@ -203,21 +194,9 @@ def test_an_object_twice_in_an_array_of_indices(tmp_path):
     rows = np.array([[0, 1, 2], [0, 0, 1], [1, 2, 0], [0, 2, 0]])
     names = np.array(["ant", "bee", "cow"])
     np.savez(tmp_path / "a.npz", triplets=rows, names=names, person=np.array(list("xxyy")), catch=[0, 1, 0, 1])
-    answers = quietly(tmp_path / "a.npz", catch="catch")
+    answers = read_answers(tmp_path / "a.npz", catch="catch")
     assert answers.report.catches == Catches("catch", "majority", ("x", "y"), (1, 1), (1, 0))
     assert answers.comparisons.objects[answers.comparisons.rows].tolist() == names[rows[[0, 2]]].tolist()
-
-
-def test_two_equal_options_alone_cannot_be_judged():
-    names = "person anchor left right answer catch"
-    rows = [
-        ("x", "a", "b", "c", "left", "no"),
-        ("x", "a", "b", "b", "left", "yes"),
-        ("x", "b", "c", "a", "right", "no"),
-    ]
-    answers = quietly(table(rows, names), catch="catch")
-    assert any("1 answer to catch questions could not be scored" in note for note in answers.report.notes)
-    assert len(answers) == 2
 
 
 def test_right_answers_may_all_be_in_two_places():
@@ -227,18 +206,23 @@ def test_right_answers_may_all_be_in_two_places():
     odd = shown[np.arange(160), place]
     table = dict(zip(["item1", "item2", "item3"], shown.T.tolist(), strict=True))
     table |= {"odd": odd.tolist(), "catch": [""] * 100 + odd[100:].tolist()}
-    answers = quietly(table, catch="catch")
+    answers = read_answers(table, catch="catch")
     assert len(answers) == 100
     assert answers.report.catches.n_right == (60,)
 
 
-def test_cant_tell_is_wrong_where_an_object_is_there_twice():
+def test_two_equal_options_alone_cannot_be_judged_but_cant_tell_is_wrong_of_an_object_twice():
+    names = "person anchor left right answer catch"
     rows = [
-        ("x", "a", "b", "c", "left", ""),
-        ("x", "a", "a", "c", "can't tell", "yes"),
-        ("x", "b", "a", "c", "right", ""),
+        ("x", "a", "b", "c", "left", "no"),
+        ("x", "a", "b", "b", "left", "yes"),
+        ("x", "b", "c", "a", "right", "no"),
     ]
-    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    answers = read_answers(table(rows, names), catch="catch")
+    assert any("1 answer to catch questions could not be scored" in note for note in answers.report.notes)
+    assert len(answers) == 2
+    rows[1] = ("x", "a", "a", "c", "can't tell", "yes")
+    answers = read_answers(table(rows, names), catch="catch")
     assert answers.report.catches == Catches("catch", "majority", ("x",), (1,), (0,))
     assert answers.report.n_undecided == 0
 
@@ -251,12 +235,12 @@ def test_nothing_that_is_wrong_with_a_catch_question_stops_the_reading():
         ("y", "a", "b", "c", "", "left"),
         ("y", "b", "a", "c", "left", ""),
     ]
-    answers = quietly(table(rows, "person anchor left right answer catch"), catch="catch")
+    answers = read_answers(table(rows, "person anchor left right answer catch"), catch="catch")
     assert (len(answers), answers.report.n_bad) == (3, 0)
     assert answers.report.catches == Catches("catch", "expected", ("y",), (1,), (0,))  # no answer is no right one
     assert any("1 answer to catch questions could not be scored" in note for note in answers.report.notes)
     with pytest.raises(ValueError, match=r"4 rows? cannot be used|2 rows cannot be used"):
-        quietly(table(rows, "person anchor left right answer catch"))
+        read_answers(table(rows, "person anchor left right answer catch"))
 
 
 def test_catch_questions_of_people_whose_rows_are_on_one_line(tmp_path):
@@ -270,7 +254,7 @@ def test_catch_questions_of_people_whose_rows_are_on_one_line(tmp_path):
         for who, said in (("p", "left"), ("q", "right"))
     ]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, people)))
-    answers = quietly(tmp_path / "answers.jsonl", catch="catch", also=["answer"])
+    answers = read_answers(tmp_path / "answers.jsonl", catch="catch", also=["answer"])
     assert answers.report.catches == Catches("catch", "majority", ("p", "q"), (1, 1), (1, 0))
     assert answers.also["answer"].tolist() == ["left", "right"] * 2
 
@@ -294,5 +278,6 @@ def test_the_program_scores_them(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "catch questions (column catch): 8 of 12 answers right" in out
     assert "'r': 0 of 4 right" in out
-    assert main(["fit", str(path), "--catch", "catch", "-o", str(tmp_path / "map"), "--method", "STE", "--quick"]) == 0
+    quick = ["--method", "STE", "--quick", "--dimensions", "1"]
+    assert main(["fit", str(path), "--catch", "catch", "-o", str(tmp_path / "map"), *quick]) == 0
     assert "8 of 12 answers right" in capsys.readouterr().err

@@ -1,24 +1,20 @@
 """Columns that write other labels than the rest of the question make two objects of each: they are refused."""
 
 import json
-import warnings
 
 import numpy as np
 import pytest
+from helpers.tables import saved
 
 from nearer.checking import check, message_of
 from nearer.cli.main import main
 from nearer.io import read_answers
 from nearer.io.column_checks import chance_of_design
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 N = 12
 FILES = np.array([f"face_{each:02d}.png" for each in range(N)])
-
-
-def quietly(*args, **kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return read_answers(*args, **kwargs)
 
 
 def questions(n_rows, seed=0, n=N):
@@ -32,21 +28,6 @@ def salmon_like(n_rows=60):
     answer = np.where(rng.random(n_rows) < 0.5, rows[:, 1], rows[:, 2])
     table = {"head": rows[:, 0].tolist()}
     return table | dict(zip(("Center", "Left", "Right", "Answer"), FILES[[*rows.T, answer]].tolist(), strict=True))
-
-
-def saved(table, form, folder):
-    """Return a table as a source of some form."""
-    if form == "frame":
-        return pytest.importorskip("pandas").DataFrame(table)
-    path = folder / f"answers.{form}"
-    if form == "csv":
-        rows = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
-        path.write_text("\n".join([",".join(table), *rows]))
-    elif form == "json":
-        path.write_text(json.dumps([dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]))
-    elif form == "npz":
-        np.savez(path, **{name: np.array(column) for name, column in table.items()})
-    return table if form == "dict" else path
 
 
 FORMS = ["dict", "csv", "json", "npz", "frame"]
@@ -67,24 +48,26 @@ def test_two_schemes_are_refused(tmp_path, form):
     source = saved(salmon_like(), form, tmp_path)
     for said in ({"anchor": "head"}, {"anchor": "head", "left": "Left", "right": "Right"}):
         with pytest.raises(ValueError, match=r"'head' .* none of its 12 labels \('0', '1', .*columns anchor=Center \("):
-            quietly(source, columns=said)
+            read_answers(source, columns=said)
     without = {name: column for name, column in salmon_like().items() if name != "Center"}
     source = saved(without, form, tmp_path)
     with pytest.raises(ValueError, match=r"is ever an option \('face_00.png', .* give each object the same label"):
-        quietly(source)
-    answers = quietly(source, separate_labels=True)
+        read_answers(source)
+    answers = read_answers(source, separate_labels=True)
     assert answers.comparisons.n_objects == 2 * N
 
 
 def test_a_few_rows_are_enough_to_prefer_an_anchor():
     table = {name: column[:4] for name, column in salmon_like().items()}
-    assert quietly(table).report.columns["anchor"] == ("Center",)
-    assert quietly(table, columns={"anchor": "head"}).report.columns["anchor"] == ("head",)  # four rows may be chance
+    assert read_answers(table).report.columns["anchor"] == ("Center",)
+    assert read_answers(table, columns={"anchor": "head"}).report.columns["anchor"] == (
+        "head",
+    )  # four rows may be chance
     # What holds the answer again is no anchor, whatever its name is.
     near = salmon_like()
     near = {"head": near["head"], "near": near["Left"], "far": near["Right"], "target": near["Left"]}
     with pytest.raises(ValueError, match="'head' was read as the anchor"):
-        quietly(near)
+        read_answers(near)
 
 
 def test_some_files_with_other_names(tmp_path):
@@ -94,13 +77,13 @@ def test_some_files_with_other_names(tmp_path):
     texts[:80, 0] = rows[:80, 0].astype(str)
     table = dict(zip(("anchor", "near", "far"), texts.T.tolist(), strict=True))
     with pytest.raises(ValueError, match=r"12 of its 24 labels \('0', '1', '2', ...\) are never an option"):
-        quietly(table)
+        read_answers(table)
     texts[:80, 0] = [f"other_{each}.png" for each in rows[:80, 0]]
     texts[rows == 0] = "only_an_option.png"
     texts[rows[:, 0] == 0, 0] = FILES[1]
     table = dict(zip(("anchor", "near", "far"), texts.T.tolist(), strict=True))
     whole = [len({*row}) == 3 for row in texts]
-    answers = quietly({name: np.array(column)[whole].tolist() for name, column in table.items()})
+    answers = read_answers({name: np.array(column)[whole].tolist() for name, column in table.items()})
     found = [finding for finding in check(answers, random_state=0) if finding.code == "only-anchors"]
     assert [finding.severity for finding in found] == ["warning"]
     assert "only ever options: 'only_an_option.png'" in message_of(found[0]).examples
@@ -113,7 +96,7 @@ def test_items_in_a_column_of_their_own_scheme():
     table = dict(zip(("item1", "item2", "item3"), texts.T.tolist(), strict=True))
     table["odd"] = [row[k] for row, k in zip(texts, rng.integers(3, size=60), strict=True)]
     with pytest.raises(ValueError, match=r"'item2' was read as items, but none of its 12 labels .* in another column"):
-        quietly(table)
+        read_answers(table)
 
 
 @pytest.mark.parametrize("n_landmarks", [1, 2, 3])
@@ -123,11 +106,11 @@ def test_designs_with_few_anchors_or_few_options_are_read(n_landmarks):
     others = [f"face {each}" for each in range(20)]
     options = np.array([rng.permutation(others)[:2] for _ in range(200)])
     anchors = rng.choice(marks, 200).tolist()
-    assert len(quietly({"anchor": anchors, "near": options[:, 0].tolist(), "far": options[:, 1].tolist()})) == 200
+    assert len(read_answers({"anchor": anchors, "near": options[:, 0].tolist(), "far": options[:, 1].tolist()})) == 200
     if n_landmarks > 1:
         shown = np.array([rng.permutation(marks)[:2] for _ in range(200)])
         table = {"anchor": rng.choice(others, 200).tolist(), "near": shown[:, 0].tolist(), "far": shown[:, 1].tolist()}
-        assert len(quietly(table)) == 200
+        assert len(read_answers(table)) == 200
 
 
 def test_many_separate_anchors_need_a_word():
@@ -135,8 +118,8 @@ def test_many_separate_anchors_need_a_word():
     table = {"anchor": [f"adjective {each}" for each in rng.integers(10, size=120)]}
     table |= {"near": FILES[rows[:, 1]].tolist(), "far": FILES[rows[:, 2]].tolist()}
     with pytest.raises(ValueError, match=r"by design, use --separate-labels \(separate_labels=True\)"):
-        quietly(table)
-    assert len(quietly(table, separate_labels=True)) == 120
+        read_answers(table)
+    assert len(read_answers(table, separate_labels=True)) == 120
 
 
 def test_chance_is_an_upper_bound():

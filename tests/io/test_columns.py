@@ -45,19 +45,6 @@ def test_kinds_are_found(names, kind):
     assert find_columns(names, None, None, "file").layout.kind == kind
 
 
-def test_what_is_unclear_is_listed():
-    with pytest.raises(ValueError, match=r"'foo', 'bar'.*anchor \+ near \+ far.*--columns anchor=.*columns=\{'anchor'"):
-        find_columns(["foo", "bar"], None, None, "file")
-    with pytest.raises(ValueError, match=r"--kind triplet \(kind='triplet'\) or --kind grid \(kind='grid'\)"):
-        find_columns(["anchor", "near", "far", "shown", "chosen"], None, None, "file")
-    with pytest.raises(ValueError, match="no column 'Referenz'; it has 'x'"):
-        find_columns(["x"], None, {"anchor": "Referenz"}, "file")
-    with pytest.raises(ValueError, match=r"'ankor' is no role .*weight; and object_1, object_2, "):
-        find_columns(["x"], None, {"ankor": "x"}, "file")
-    with pytest.raises(ValueError, match="must be one of triplet"):
-        find_columns(["x"], "pairs", None, "file")
-
-
 def test_columns_can_be_given():
     table = {"Referenz": ["a"], "links": ["b"], "rechts": ["c"], "Antwort": ["c"], "wer": ["p"]}
     roles = {"anchor": "Referenz", "left": "links", "right": "rechts", "answer": "Antwort", "annotator": "wer"}
@@ -121,11 +108,6 @@ def test_what_is_no_number_is_none_and_counted(name, what):
     assert (len(answers), answers.report.n_bad, len(answers.report.notes)) == (4, 0, 1)
 
 
-def test_a_confidence_that_weighs_must_be_a_number():
-    with pytest.raises(ValueError, match="table:2: the confidence 'very' is not a number"):
-        read_answers(TRIPLET | {"confidence": [1, "very", 2, 3]}, weight_by_confidence=True)
-
-
 def test_confidence_is_kept_and_weighs_if_asked():
     table = TRIPLET | {"certainty": [1, 2, 3, 4]}
     assert read_answers(table).comparisons.weights is None
@@ -134,6 +116,10 @@ def test_confidence_is_kept_and_weighs_if_asked():
     assert weighed.comparisons.weights.tolist() == [0.25, 0.5, 0.75, 1]
     with pytest.raises(ValueError, match="no column of confidences"):
         read_answers(TRIPLET, weight_by_confidence=True)
+    assert len(read_answers(TRIPLET | {"confidence": ["1", "1e300", "2", "3"]})) == 4
+    for cell, message in (("very", "is not a number"), ("1e300", "is out of proportion")):
+        with pytest.raises(ValueError, match=f"table:2: the confidence '{cell}' {message}"):
+            read_answers(TRIPLET | {"confidence": ["1", cell, "2", "3"]}, weight_by_confidence=True)
 
 
 def test_rows_of_a_trial_weigh_one_in_all():
@@ -174,22 +160,6 @@ def test_weights_out_of_all_proportion_are_bad(odd):
     assert read_answers(table, skip_bad=True).comparisons.weights.tolist() == [1, 2, 3]
 
 
-@pytest.mark.parametrize("scale", [1e308, 1e300, 1e-300, 1e-320])
-def test_weights_that_are_all_extreme_keep_their_proportions(tmp_path, scale):
-    with pytest.warns(UserWarning, match="weights were divided by"):
-        answers = read_answers(TRIPLET | {"weight": [repr(scale), repr(scale), "0", repr(scale / 4)]})
-    np.testing.assert_allclose(answers.comparisons.weights, [1, 1, 0, 0.25], rtol=1e-3)
-    again = read_answers(write_answers(answers, tmp_path / "again.csv"))
-    assert again.comparisons.weights.tolist() == answers.comparisons.weights.tolist()
-
-
-def test_a_confidence_out_of_all_proportion_is_bad_where_it_weighs():
-    table = TRIPLET | {"confidence": ["1", "1e300", "2", "3"]}
-    assert len(read_answers(table)) == 4
-    with pytest.raises(ValueError, match="table:2: the confidence '1e300' is out of proportion"):
-        read_answers(table, weight_by_confidence=True)
-
-
 @pytest.mark.parametrize("odd", ["1e300", "1e-320"])
 def test_weights_of_our_own_files_are_checked_too(tmp_path, odd):
     path = tmp_path / "own.csv"
@@ -199,17 +169,48 @@ def test_weights_of_our_own_files_are_checked_too(tmp_path, odd):
         read_answers(path)
 
 
+@pytest.mark.parametrize("scale", [1e308, 1e300, 1e-300, 1e-320])
+def test_weights_that_are_all_extreme_keep_their_proportions(tmp_path, scale):
+    with pytest.warns(UserWarning, match="weights were divided by"):
+        answers = read_answers(TRIPLET | {"weight": [repr(scale), repr(scale), "0", repr(scale / 4)]})
+    np.testing.assert_allclose(answers.comparisons.weights, [1, 1, 0, 0.25], rtol=1e-3)
+    again = read_answers(write_answers(answers, tmp_path / "again.csv"))
+    assert again.comparisons.weights.tolist() == answers.comparisons.weights.tolist()
+
+
 def test_labels_are_integers_only_if_all_are():
     assert read_answers({"anchor": [1], "near": [2], "far": [10]}).comparisons.objects.tolist() == [1, 2, 10]
     mixed = read_answers({"anchor": [1, 1], "near": ["2", "x"], "far": [10, 2]})
     assert mixed.comparisons.objects.tolist() == ["1", "10", "2", "x"]
 
 
-def test_roles_that_no_layout_takes_are_not_ignored():
-    with pytest.raises(ValueError, match="which make no known kind"):
-        find_columns(["anchor", "ranking", "x"], None, {"left": "x"}, "file")
-    with pytest.raises(ValueError, match="which make no known kind"):
-        find_columns(["anchor", "left", "right", "answer"], None, {"answer": None}, "file")
+@pytest.mark.parametrize(
+    ("names", "kind", "columns", "message"),
+    [
+        ("foo bar", None, None, r"'foo', 'bar'.*anchor \+ near \+ far.*--columns anchor=.*columns=\{'anchor'"),
+        (
+            "anchor near far shown chosen",
+            None,
+            None,
+            r"--kind triplet \(kind='triplet'\) or --kind grid \(kind='grid'\)",
+        ),
+        ("x", None, {"anchor": "Referenz"}, "no column 'Referenz'; it has 'x'"),
+        ("x", None, {"ankor": "x"}, r"'ankor' is no role .*weight; and object_1, object_2, "),
+        ("x", "pairs", None, "must be one of triplet"),
+        ("reference foo", None, None, r"Found: anchor = reference; missing: left \+ right \+ answer, or near \+ far"),
+        ("foo response", None, None, "Expected anchor"),  # an answer says nothing of the kind
+        ("foo key", None, {"odd": "key"}, "Found: odd = key; missing: items"),
+        ("foo bar", "quadruplet", None, "left_1=NAME"),
+        ("anchor ranking x", None, {"left": "x"}, "which make no known kind"),  # roles that no layout takes count
+        ("anchor left right answer", None, {"answer": None}, "which make no known kind"),
+    ],
+)
+def test_what_is_unclear_is_listed(names, kind, columns, message):
+    with pytest.raises(ValueError, match=message):
+        find_columns(names.split(), kind, columns, "file")
+
+
+def test_the_place_of_an_answer_can_be_given():
     assert read_answers(TRIPLET | {"side": [0, 1, 1, -1]}, columns={"place": "side"}).places.tolist() == [0, 1, 1, -1]
 
 
@@ -232,19 +233,6 @@ def test_columns_that_make_no_question_are_told_with_what_is_missing(names, foun
     assert f". Found: {found}; missing: {missing}. If it is there, name it with {hint} (columns=" in message
     assert "Expected" not in message
     assert "anchor=" not in message or missing == "anchor"
-
-
-def test_one_column_alone_may_be_of_several_kinds():
-    with pytest.raises(
-        ValueError, match=r"Found: anchor = reference; missing: left \+ right \+ answer, or near \+ far"
-    ):
-        find_columns(["reference", "foo"], None, None, "file")
-    with pytest.raises(ValueError, match="Expected anchor"):  # an answer says nothing of the kind
-        find_columns(["foo", "response"], None, None, "file")
-    with pytest.raises(ValueError, match="Found: odd = key; missing: items"):
-        find_columns(["foo", "key"], None, {"odd": "key"}, "file")
-    with pytest.raises(ValueError, match="left_1=NAME"):
-        find_columns(["foo", "bar"], "quadruplet", None, "file")
 
 
 def test_answers_tell_which_columns_were_read_and_which_were_not():

@@ -5,17 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nearer._common.findings import Finding, Source
-from nearer.io import attention_checks, choice_coding, columns, formats, labels, messages, questions, table
-from nearer.io.ambiguity import answer_columns_hint, describe_first_answer
-from nearer.io.column_checks import _label_form, chance_of_design
-from nearer.io.delimited import without_end
+from nearer._common.findings import Source
+from nearer.io import attention_checks, choice_coding, columns, formats, labels, messages, table
+from nearer.io.ambiguity import answer_columns_hint
+from nearer.io.column_checks import chance_of_design
 from nearer.io.multi_file import _folder_title, file_list, namespace_by_file
 from nearer.io.presets import detect_program, with_combined_columns
-from nearer.io.reading import read_answers
-from nearer.io.selecting import Rule, parse_rules, rules_from
+from nearer.io.selecting import Rule, parse_rules
 from nearer.io.table import Column, RowSources
-from nearer.io.writing import question_columns
 
 PLAIN = columns.by_plain(["Trial ID", "Input.anchor", "q1.rt", "q2.rt"])
 JSPSYCH = ["rt", "response", "trial_type", "trial_index", "time_elapsed", "anchor", "left", "right"]
@@ -29,14 +26,9 @@ def column(*values):
 
 CASES = {
     "undecided": ([*map(choice_coding.is_undecided, ["Can't tell", "?", "cat"])], [True, True, False]),
-    "codes": ([*map(choice_coding.normalize_code, ["+1.0", "True", " F "])], ["1", "true", "f"]),
     "codes of the first": (
         [choice_coding.candidates(*each) for each in (([0, 1], 2), (["True", "False"], 2), ([1, -1], 2), ([1, 2], 3))],
         [("0", "1"), ("true", "false"), ("1", "-1"), ("0", "1")],
-    ),
-    "forms of labels": (
-        [*map(_label_form, ["12", "stimuli/cat.png", "cat", "<img src='cat.png'>"])],
-        ["number", "file", "text", "file"],
     ),
     "chance": (round(chance_of_design([(i, j) for i in range(4) for j in "abcdefghi"], 4), 6), 1e-4),
     "numbered questions": (
@@ -50,44 +42,12 @@ CASES = {
         list(columns.families(columns.by_plain(["Item 1", "Item 2", "Item 3", "Item 4", "odd"]), set())),
         [("Item 1", "Item 2", "Item 3", "Item 4")],
     ),
-    "roles": (
-        columns.format_roles({"anchor": ("Anchor",), "shown": ("a", "b", "c"), "annotator": ("VP",)}),
-        "anchor, shown = a + b + c, annotator = VP",
-    ),
-    "last line of Gorilla": (
-        without_end(b"anchor,near,far\ncat,dog,car\nEND OF FILE\n"),
-        b"anchor,near,far\ncat,dog,car\n",
-    ),
     "JSON values in a line": ([*map(formats._values, ["[1, 2][3]", "[1] and more"])], [[[1, 2], [3]], [None]]),
-    "grid": (questions.grid_pairs([5, 6, 7], [7]).tolist(), [[7, 5], [7, 6]]),
-    "ranking": (questions.ranking_pairs([3, 1, 2]).tolist(), [[3, 1], [3, 2], [1, 2]]),
-    "ranked grid": (
-        questions.ranked_pairs([5, 6, 7, 8], [7, 5]).tolist(),
-        [[7, 5], [7, 6], [7, 8], [5, 6], [5, 8]],
-    ),
-    "lists": (labels.split_column(column("red car; bus", '["cat", "dog"]')), [("red car", "bus"), ("cat", "dog")]),
     "paths": (
         [labels.short_names([f"{a}.png", b]) for a, b in (
             ("stimuli/a", "stimuli/b.png"), ("stimuli/a", "stimuli/a.jpg"), ("x/a", "y/a.png"), ("a", "b.png"))],
         [{"stimuli/a.png": "a", "stimuli/b.png": "b"}, {"stimuli/a.png": "a.png", "stimuli/a.jpg": "a.jpg"},
          {"x/a.png": "x/a", "y/a.png": "y/a"}, {}],
-    ),
-    "no paths": (labels.short_names(["red/dark", "blue/dark"]), {}),
-    "same objects": (
-        labels.same_objects(["stimuli/cat.png", "dog", "owl.png"], ["cat", "tools/dog", "cow"]),
-        {"stimuli/cat.png": "cat", "dog": "tools/dog"},
-    ),
-    "same objects by endings": (
-        labels.same_objects(["stimuli/a.png", "stimuli/b"], ["a.png", "a.jpg", "b.png", "b.jpg"]),
-        {"stimuli/a.png": "a.png"},
-    ),
-    "addresses": (
-        [*map(labels.media_address, ['<div><img class="big" src="stimuli/cat.png"></div>', "<p>Hello</p>", "cat.png"])],
-        ["stimuli/cat.png", None, None],
-    ),
-    "a finding": (
-        messages.statement(Finding("missing", "error", Source("answers.csv", 2), {"what": "anchor"})),
-        "there is no anchor",
     ),
     "places": (
         [messages.place(Source("p1.csv", 7), whole) for whole in ("p1.csv", "3 files in data")],
@@ -109,32 +69,13 @@ CASES = {
     "many files": (messages._skipped_files(FILES, [".csv"]).partition("ignored: ")[2], "'b.csv'; 3 .log, 2 .psydat"),
     "folders": ([_folder_title(Path(each)) for each in ("/labs/tools/data", "/labs/tools")], ["tools", "tools"]),
     "Salmon": (detect_program(["head", "left", "right", "winner", "loser", "puid", "response_time"]), "salmon"),
-    "jsPsych": (detect_program(JSPSYCH), "jspsych"),
     "rules": (
         parse_rules("rt > 0.2 and 'my block' != practice"),
         (Rule("rt", ">", ("0.2",)), Rule("my block", "!=", ("practice",))),
     ),
-    "all rules": (
-        rules_from({"condition": "A"}, {"person": ["TEST", 7]}, None),
-        (Rule("condition", "==", ("A",)), Rule("person", "!=", ("TEST", "7"))),
-    ),
-    "a rule": (Rule("rt", ">=", ("0.2",)).holds(column("0.1", "0.20", "")).tolist(), [False, True, False]),
-    "decimals": ([*map(table._decimal_marks, [["1,234", "950"], ["1,234", "0,95"]])], [(",", "."), ("", ",")]),
-    "columns of a triplet": (
-        question_columns(("cat", "dog", "cow"), "triplet"),
-        {"anchor": "cat", "left": "dog", "right": "cow"},
-    ),
-    "columns of items": (
-        question_columns(("cat", "dog", "cow"), "odd-one-out"),
-        {"object_1": "cat", "object_2": "dog", "object_3": "cow"},
-    ),
     "two answers": (
         answer_columns_hint(["anchor", "q1.keys", "q2.keys"]),
         ". Columns 'q1.keys' and 'q2.keys' can each be the answer; choose one with --columns answer=NAME",
-    ),
-    "a first answer": (
-        describe_first_answer(read_answers({"item1": ["cat"], "item2": ["car"], "item3": ["dog"], "odd": ["car"]})),
-        "'car' is the odd one of 'car', 'cat', 'dog'",
     ),
     "an object twice": (
         [attention_checks._score_repeated_object(frozenset([row])) for row in (

@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +9,8 @@ import pytest
 from nearer._common.findings import Source
 from nearer.io import BadAnswers, read_answers, write_answers
 from nearer.io.multi_file import file_list
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 HEADER = ["item1", "item2", "item3", "odd", "rt", "trial"]
 WORDS = ["cat", "dog", "cow", "car", "bus", "van"]
@@ -52,12 +53,6 @@ def folder(tmp_path):
     return data
 
 
-def quietly(*args, **kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return read_answers(*args, **kwargs)
-
-
 def one_table():
     """Return the same answers as one table, with a column that says who gave them."""
     rows = [[*row, f"p{person}"] for person in range(1, 7) for row in rows_of(person)]
@@ -69,7 +64,7 @@ def told(comparisons):
 
 
 def test_files_of_any_make_are_one_table(folder):
-    answers, whole = quietly(folder), quietly(one_table())
+    answers, whole = read_answers(folder), read_answers(one_table())
     assert (answers.kind, len(answers), answers.source) == ("odd-one-out", 36, "6 files in data")
     assert told(answers.comparisons) == told(whole.comparisons)
     assert answers.annotators.tolist() == whole.annotators.tolist()
@@ -107,57 +102,57 @@ def test_a_pipe_and_a_link_to_nothing_are_told_and_do_not_hang(pattern, folder):
 def test_files_are_named_in_three_ways(how, folder):
     files = sorted(folder.glob("p[1-4].csv"))
     sources = {"folder": folder, "pattern": str(folder / "p[1-4].csv"), "several": list(map(str, files))}
-    assert len(quietly(sources[how])) == (36 if how == "folder" else 24)
+    assert len(read_answers(sources[how])) == (36 if how == "folder" else 24)
 
 
 def test_rules_go_by_the_name_of_the_file(folder):
-    answers = quietly(folder, exclude={"person": "p2"}, where="rt > 702", also=["odd"])
+    answers = read_answers(folder, exclude={"person": "p2"}, where="rt > 702", also=["odd"])
     assert set(answers.annotators) == {"p1", "p3", "p4", "p5", "p6"}
     assert len(answers) == 5 * 4
     assert [left.n_rows for left in answers.report.left_out] == [6, 10]
     odd = [row[3] for person in (1, 3, 4, 5, 6) for row in rows_of(person)][2:6]
     assert answers.also["odd"][:4].tolist() == odd
     with pytest.raises(ValueError, match="6 files in data: there is no column 'group'"):
-        quietly(folder, keep={"group": "A"})
+        read_answers(folder, keep={"group": "A"})
 
 
 def test_a_column_that_some_files_lack_is_told(folder):
     write(folder / "p1.csv", [[*row, "A"] for row in rows_of(1)], [*HEADER, "group"])
-    answers = quietly(folder, also=["group"])
+    answers = read_answers(folder, also=["group"])
     assert answers.also["group"].tolist() == ["A"] * 6 + [""] * 30
     assert any("5 files have no column 'group': 'p2.csv'" in note for note in answers.report.notes)
-    assert set(quietly(folder, keep={"group": "A"}).annotators) == {"p1"}
+    assert set(read_answers(folder, keep={"group": "A"}).annotators) == {"p1"}
 
 
 def test_who_answered_stands_in_some_files(folder):
     write(folder / "p1.csv", [[*row, "Ada"] for row in rows_of(1)], [*HEADER, "subject"])
-    answers = quietly(folder)
+    answers = read_answers(folder)
     assert answers.annotators[[0, 6]].tolist() == ["Ada", "p2"]
-    assert quietly(folder, columns={"annotator": None}).annotators is None
+    assert read_answers(folder, columns={"annotator": None}).annotators is None
     with pytest.raises(ValueError, match="no column 'who'"):
-        quietly(folder, columns={"annotator": "who"})
+        read_answers(folder, columns={"annotator": "who"})
 
 
 def test_bad_rows_name_file_and_line(folder):
     write(folder / "p3.csv", [*rows_of(3), ["cat", "dog", "cow", "banana", "1", "9"]])
     with pytest.raises(BadAnswers, match=r"\n  p3.csv:8: the answer 'banana' is none of the objects shown"):
-        quietly(folder)
-    answers = quietly(folder, skip_bad=True)
+        read_answers(folder)
+    answers = read_answers(folder, skip_bad=True)
     assert (answers.report.n_bad, answers.report.bad_rows[0].source) == (1, Source("p3.csv", 8))
 
 
 def test_a_file_of_another_kind_is_refused_or_passed_over(folder):
     write(folder / "z.csv", [["cat", "dog", "car"]], ["anchor", "near", "far"])
     with pytest.raises(ValueError, match=r"z.csv holds answers of kind triplet, and the others are of kind odd"):
-        quietly(folder)
+        read_answers(folder)
     write(folder / "y.csv", [["cat", "animal"]], ["object", "family"])
     with pytest.raises(ValueError, match=r"2 files do not match .* y.csv has columns that make no question"):
-        quietly(folder)
+        read_answers(folder)
     write(folder / "x.csv", [["cat", *row] for row in rows_of(8)], ["item1", *HEADER])
     with pytest.raises(ValueError, match=r"3 files do not match .* x.csv has two columns 'item1'"):
-        quietly(folder)
+        read_answers(folder)
     (folder / "x.csv").unlink()
-    answers = quietly(folder, skip_bad=True)
+    answers = read_answers(folder, skip_bad=True)
     assert len(answers) == 36
     assert any("2 files were ignored: y.csv" in note for note in answers.report.notes)
 
@@ -167,20 +162,20 @@ def test_what_a_code_means_is_decided_by_all_files(tmp_path):
     for name, answer in (("a.csv", "1"), ("b.csv", "2")):
         write(tmp_path / name, [["cat", "dog", "car", answer]], ["anchor", "left", "right", "answer"])
     with pytest.raises(ValueError, match="may count from 0 or from 1"):
-        quietly(tmp_path / "a.csv")
-    assert quietly(tmp_path).places.tolist() == [0, 1]
+        read_answers(tmp_path / "a.csv")
+    assert read_answers(tmp_path).places.tolist() == [0, 1]
 
 
 def test_labels_are_numbers_in_all_files_or_in_none(tmp_path):
     write(tmp_path / "a.csv", [["1.0", "2.0", "3.0"]], ["anchor", "near", "far"])
     write(tmp_path / "b.csv", [["1", "2", "4"]], ["anchor", "near", "far"])
-    assert quietly(tmp_path).comparisons.objects.tolist() == ["1", "2", "3", "4"]
+    assert read_answers(tmp_path).comparisons.objects.tolist() == ["1", "2", "3", "4"]
     pytest.importorskip("pyarrow")
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"anchor": [4], "near": [1], "far": [3]}), tmp_path / "c.parquet")
-    assert quietly(tmp_path).comparisons.objects.tolist() == ["1", "2", "3", "4"]
+    assert read_answers(tmp_path).comparisons.objects.tolist() == ["1", "2", "3", "4"]
 
 
 def test_one_person_in_two_folders_and_one_name_in_many(tmp_path):
@@ -188,7 +183,7 @@ def test_one_person_in_two_folders_and_one_name_in_many(tmp_path):
         (tmp_path / session).mkdir()
         write(tmp_path / session / "p1.csv", rows_of(1))
         write(tmp_path / session / f"q-{session}.csv", rows_of(2))
-    answers = quietly(str(tmp_path / "*" / "*.csv"))
+    answers = read_answers(str(tmp_path / "*" / "*.csv"))
     assert sorted(set(answers.annotators)) == ["p1", "q-one", "q-two"]
     assert len(np.unique(answers.trial_of)) == 24
     assert answers.files[0] == "one/p1.csv"
@@ -196,10 +191,10 @@ def test_one_person_in_two_folders_and_one_name_in_many(tmp_path):
 
 
 def test_files_that_were_written_here_are_joined(tmp_path):
-    whole = quietly(one_table())
+    whole = read_answers(one_table())
     for number in range(2):
         write_answers(whole[number * 18 : number * 18 + 18], tmp_path / f"{number}.csv")
-    answers = quietly(tmp_path)
+    answers = read_answers(tmp_path)
     assert told(answers.comparisons) == told(whole.comparisons)
     assert len(answers) == 36
     assert answers.annotators.tolist() == whole.annotators.tolist()
@@ -232,13 +227,13 @@ def test_names_that_are_long_numbers_stay_as_they_are(tmp_path):
     cat, dog, owl = "4294967298", "8589934594", "4294967299"
     for name in ("5551234567.csv", "5551234568.csv"):
         write(tmp_path / name, [[cat, dog, owl, dog], [dog, cat, owl, cat]], ["anchor", "left", "right", "answer"])
-    answers = quietly(tmp_path)
+    answers = read_answers(tmp_path)
     assert any("by name: '5551234567', '5551234568'" in note for note in answers.report.notes)
     write(tmp_path / "5551234567.csv", [[cat, dog, owl, "8589934595"]], ["anchor", "left", "right", "answer"])
     wanted = (
         rf"\n  5551234567.csv:2: the answer '8589934595' is none of the objects shown; shown were '{dog}' and '{owl}'"
     )
     with pytest.raises(BadAnswers, match=wanted):
-        quietly(tmp_path)
+        read_answers(tmp_path)
     with pytest.raises(ValueError, match=rf"no row is left: .* person is not '{cat}'"):
-        quietly(tmp_path, keep={"person": cat})
+        read_answers(tmp_path, keep={"person": cat})

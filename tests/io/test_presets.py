@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.tables import triplets_said
 
 from nearer.cli.main import main
 from nearer.data.comparisons import Comparisons
@@ -23,16 +24,12 @@ SALMON = (
 )
 
 
-def said(answers):
-    return [tuple(row) for row in answers.comparisons.objects[answers.comparisons.oriented[:, [0, 1, 3]]].tolist()]
-
-
 def test_salmon(tmp_path):
     path = tmp_path / "responses.csv"
     path.write_text(SALMON)
     for preset in (None, "salmon"):
         answers = read_answers(path, preset=preset)
-        assert said(answers) == [("a.png", "c.png", "b.png"), ("c.png", "b.png", "a.png")]
+        assert triplets_said(answers) == [("a.png", "c.png", "b.png"), ("c.png", "b.png", "a.png")]
         assert answers.places.tolist() == [1, 0]
         assert answers.annotators.tolist() == ["p1", "p2"]
         np.testing.assert_array_equal(answers.seconds, [1.25, np.nan])
@@ -43,7 +40,7 @@ def test_salmon_with_indices_alone_and_nobody(tmp_path):
     path = tmp_path / "responses.csv"
     path.write_text("head,winner,loser,puid\n0,1,2,\n2,1,0,\n")
     answers = read_answers(path)
-    assert said(answers) == [("0", "1", "2"), ("2", "1", "0")]
+    assert triplets_said(answers) == [("0", "1", "2"), ("2", "1", "0")]
     assert answers.annotators is None
     with pytest.raises(ValueError, match="not an export of Salmon"):
         read_answers({"anchor": ["a"], "near": ["b"], "far": ["c"]}, preset="salmon")
@@ -75,7 +72,7 @@ def test_jspsych_with_sides(tmp_path, form):
     with pytest.warns(UserWarning, match="1 row names no objects"):
         answers = read_answers(path)
     assert answers.kind == "triplet"
-    assert said(answers) == [("a", "c", "b"), ("b", "c", "a")]  # a lone 1 is the second button
+    assert triplets_said(answers) == [("a", "c", "b"), ("b", "c", "a")]  # a lone 1 is the second button
     assert answers.places.tolist() == [1, 1]
     assert answers.seconds.tolist() == [1.5, 0.05]
     assert answers.annotators.tolist() == ["s1", "s1"]
@@ -85,18 +82,13 @@ def test_jspsych_with_sides(tmp_path, form):
 @pytest.mark.parametrize("choices", [["b", "c"], ["b", "c", "d"]])
 def test_jspsych_with_lists(tmp_path, choices):
     path = tmp_path / "data.csv"
-    row = {
-        "rt": 900,
-        "stimulus": "a",
-        "choices": ";".join(choices),
-        "response": 1,
-        "trial_type": "image-button-response",
-    }
+    row = {"rt": 900, "stimulus": "a", "choices": ";".join(choices), "response": 1}
+    row |= {"trial_type": "image-button-response"}
     path.write_text(as_csv(with_defaults([JSPSYCH[0], row, row | {"response": 0}])))
     with pytest.warns(UserWarning, match="1 row names no objects"):
         answers = read_answers(path, preset="jspsych")
     assert answers.kind == ("triplet" if len(choices) == 2 else "grid")
-    assert said(answers)[0] == ("a", "c", "b")
+    assert triplets_said(answers)[0] == ("a", "c", "b")
     assert answers.places.tolist() == [1, 0]
 
 
@@ -115,7 +107,7 @@ def test_screens_with_one_button_are_passed_over(tmp_path, form):
     path.write_text(json.dumps(rows) if form == "json" else as_csv(rows))
     with pytest.warns(UserWarning, match="2 rows show fewer than two objects and were ignored"):
         answers = read_answers(path)
-    assert said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
+    assert triplets_said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
     assert answers.comparisons.objects.tolist() == list("abcd")
 
 
@@ -129,7 +121,7 @@ def test_questions_about_something_else_are_passed_over(tmp_path):
     with pytest.warns(UserWarning, match="6 rows are about objects that no other row") as caught:
         answers = read_answers(path)
     assert mentioned in str(caught[0].message)
-    assert said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
+    assert triplets_said(answers) == [("a", "c", "b"), ("b", "d", "c"), ("c", "a", "d")] * 2
     again = write_answers(answers, tmp_path / "again.json", "jspsych")
     assert len(read_answers(again)) == 6
 
@@ -168,10 +160,11 @@ def test_other_files_keep_such_rows_with_a_note(kind):
     assert read_answers({name: column[2:] for name, column in table.items()}, kind).report.notes == ()
 
 
-def test_strays_are_found_among_many_rows():
+def test_strays_are_found_among_many_rows(monkeypatch):
+    monkeypatch.setattr("nearer.io.selecting.SAMPLED_ROWS", 1000)
     rng = np.random.default_rng(0)
-    rows = rng.permuted(np.tile(np.arange(50), (200_000, 1)), axis=1)[:, :3].astype(str).astype(object)
-    rows[150_000] = ["x", "y", "z"]
+    rows = rng.permuted(np.tile(np.arange(50), (2000, 1)), axis=1)[:, :3].astype(str).astype(object)
+    rows[1500] = ["x", "y", "z"]
     with pytest.warns(UserWarning, match="1 row is about"):
         read_answers(dict(zip(["anchor", "near", "far"], rows.T, strict=True)))
 
@@ -188,15 +181,15 @@ def test_cblearn(tmp_path):
     rows = np.array([[0, 1, 2], [2, 1, 0]])
     np.savez(path, X=rows, y=np.array([1, -1]))
     answers = read_answers(path)
-    assert said(answers) == [(0, 1, 2), (2, 0, 1)]
+    assert triplets_said(answers) == [(0, 1, 2), (2, 0, 1)]
     assert answers.comparisons.rows.tolist() == rows.tolist()
     np.savez(path, X=rows, y=np.array([True, False]))
-    assert said(read_answers(path, preset="cblearn")) == [(0, 1, 2), (2, 0, 1)]
+    assert triplets_said(read_answers(path, preset="cblearn")) == [(0, 1, 2), (2, 0, 1)]
     np.savez(path, X=rows, y=np.array([0, 1]))
     with pytest.raises(ValueError, match="0 and 1"):
         read_answers(path)
     np.savez(path, X=rows, y=np.array([0, 2]))
-    assert said(read_answers(path, "odd-one-out", preset="cblearn"))[:2] == [(1, 2, 0), (2, 1, 0)]
+    assert triplets_said(read_answers(path, "odd-one-out", preset="cblearn"))[:2] == [(1, 2, 0), (2, 1, 0)]
 
 
 def test_names_stand_for_indices(tmp_path):
@@ -206,12 +199,12 @@ def test_names_stand_for_indices(tmp_path):
     with pytest.raises(BadAnswers, match=r"data.npz:2: '7' is none of 0..3"):
         read_answers(path)
     answers = read_answers(path, skip_bad=True)
-    assert said(answers) == [("z", "y", "x")]
+    assert triplets_said(answers) == [("z", "y", "x")]
     assert answers.comparisons.objects.tolist() == ["z", "y", "x", "w"]
     assert answers.annotators.tolist() == [5]
     np.savez(path, triplets=rows[:1], names=np.array(["z", "z", "x"]))
     with pytest.warns(UserWarning, match="not distinct"):
-        assert said(read_answers(path)) == [(0, 1, 2)]
+        assert triplets_said(read_answers(path)) == [(0, 1, 2)]
 
 
 def data_folder():
@@ -314,16 +307,12 @@ def test_other_columns_of_that_name_say_nothing(purposes):
     assert not any("chosen" in note for note in notes_of(purposes))
 
 
-@pytest.mark.filterwarnings("error")
-def test_who_asks_for_the_column_is_not_told():
-    assert notes_of(["information", "test", "test"], also=["purpose"]) == ()
-
-
 def test_comparisons_say_which_questions_were_chosen():
     with pytest.warns(UserWarning, match="chosen"):
         answers = read_answers({**TABLE, "purpose": ["information", "test", "test"]})
     assert answers.comparisons.chosen.tolist() == [True, False, False]
     assert read_answers(TABLE).comparisons.chosen is None
+    assert notes_of(["information", "test", "test"], also=["purpose"]) == ()  # who asks for the column is not told
 
 
 @pytest.mark.parametrize("name", ["answers.csv", "answers.tsv", "answers.npz", "answers.parquet"])
@@ -335,14 +324,7 @@ def test_that_comes_back_from_files(name, tmp_path):
 
 
 RNG = np.random.default_rng(0)
-
-
-HUES, LIGHTS = ("red", "green", "blue"), ("1", "2")
-
-
-OBJECTS = [(hue, light) for hue in HUES for light in LIGHTS]
-
-
+OBJECTS = [(hue, light) for hue in ("red", "green", "blue") for light in ("1", "2")]
 ROWS = [[OBJECTS[k] for k in RNG.choice(6, 4, replace=False)] for _ in range(20)]
 
 
@@ -400,11 +382,8 @@ def test_what_cannot_be_combined_is_refused():
     double = {"x": ["a/b", "a"], "y": ["c", "b/c"], "near": ["p", "q"], "far": ["q", "p"]}
     with pytest.raises(ValueError, match=r"are called 'a/b/c'; take '/' out"):
         read_answers(double, columns={"anchor": "x*y"})
-
-
-def test_a_column_with_a_star_in_its_name_stays_one_column():
-    table = {"a*b": ["x"], "near": ["y"], "far": ["z"]}
-    assert read_answers(table, columns={"anchor": "a*b"}).comparisons.objects.tolist() == ["x", "y", "z"]
+    one = {"a*b": ["x"], "near": ["y"], "far": ["z"]}  # a column with a star in its name stays one column
+    assert read_answers(one, columns={"anchor": "a*b"}).comparisons.objects.tolist() == ["x", "y", "z"]
 
 
 def test_on_the_command_line(tmp_path, capsys):

@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from helpers import tables
+from helpers.tables import said, triplets_said
 
 from nearer.cli.main import main
 from nearer.data.comparisons import Comparisons
 from nearer.evaluation import comparison_error
-from nearer.io import BadAnswers, read_answers, write_answers
+from nearer.io import BadAnswers, read_answers
 from nearer.io.messages import statement
 
 POINTS = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 7.0, "e": 15.0}
@@ -17,15 +19,6 @@ POINTS = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 7.0, "e": 15.0}
 
 def distance(x, y):
     return abs(POINTS[x] - POINTS[y])
-
-
-def said(answers):
-    """Comparisons as labels, with answers applied."""
-    return [tuple(row) for row in answers.comparisons.objects[answers.comparisons.oriented].tolist()]
-
-
-def columns(rows, names):
-    return dict(zip(names, (list(column) for column in zip(*rows, strict=True)), strict=True))
 
 
 def agrees_with_points(answers):
@@ -59,33 +52,19 @@ def test_named_triplets_have_neither_trials_nor_weights():
 def test_the_answer_to_a_triplet_may_be_written_in_many_ways(written):
     rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3) if distance(x, y) != distance(x, z)]
     answer = [((y, z) if written is None else written)[int(distance(x, y) > distance(x, z))] for x, y, z in rows]
-    table = columns(rows, ["Reference", "option_a", "option_b"]) | {"Response": answer}
+    table = tables.table(rows, "Reference option_a option_b") | {"Response": answer}
     answers = read_answers(table)
     assert answers.kind == "triplet"
     assert agrees_with_points(answers)
     assert answers.places.tolist() == [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
 
 
-CODES = [("0", "1"), ("1", "0"), ("+1", "-1"), (-1, 1), (True, False), ("False", "True"), ("f", "j")]
-
-
-@pytest.mark.parametrize("written", CODES)
-def test_a_coding_that_cannot_be_told_is_asked_for(written):
-    rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3) if distance(x, y) != distance(x, z)]
-    places = [int(distance(x, y) > distance(x, z)) for x, y, z in rows]
-    table = columns(rows, ["Reference", "option_a", "option_b"]) | {"Response": [written[place] for place in places]}
-    first, other = (str(each).lstrip("+").lower() for each in written)
-    if first != "f":  # a key means nothing by itself: every row is bad
-        readings = f"if {first} means the first option, then {first} chooses 'b' from 'b', 'c'"
-        turned = f"if {other} means the first option, then {first} chooses 'c' from 'b', 'c'"
-        with pytest.raises(ValueError, match="meaning is ambiguous") as caught:
-            read_answers(table)
-        assert readings in str(caught.value)
-        assert turned in str(caught.value)
-        assert f"--first-is {first} (first_is='{first}')" in str(caught.value)
-    answers = read_answers(table, first_is=written[0])
-    assert answers.places.tolist() == places
-    assert read_answers(table, first_is=written[1]).places.tolist() == [1 - place for place in places]
+def test_keys_are_asked_for():
+    table = {"anchor": ["x", "y"], "left": ["p", "q"], "right": ["q", "r"], "answer": ["f", "j"]}
+    with pytest.raises(ValueError, match=r"if f means the first option, then f chooses 'p' from 'p', 'q'; if j means"):
+        read_answers(table)
+    assert read_answers(table, first_is="f").places.tolist() == [0, 1]
+    assert read_answers(table, first_is="j").places.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(("only", "first_is", "place"), [("1", 1, 0), ("1", 0, 1), ("0", 0, 0), ("0", 1, 1)])
@@ -96,62 +75,59 @@ def test_one_answer_all_through_a_column_is_asked_for(only, first_is, place):
     assert read_answers(table, first_is=first_is).places.tolist() == [place] * 2
 
 
-def test_first_is_must_fit_the_answers():
-    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["x", "y", "z"]}
-    with pytest.raises(ValueError, match="which of 'y', 'z' means the second option is ambiguous"):
-        read_answers(table, first_is="x")
-    with pytest.raises(ValueError, match="which of '1', '2' means the second option is ambiguous"):
-        read_answers(table | {"answer": ["1", "2", "1"]}, first_is=7)
-    items = {"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["x"]}
-    with pytest.raises(ValueError, match="must be a number where there are more than two options"):
-        read_answers(items, first_is="x")
-    counted = {"o1": ["a", "b"], "o2": ["b", "c"], "o3": ["c", "a"], "odd": [1, 2]}
-    with pytest.raises(ValueError, match=r"from 0 or from 1.*--first-is 1 .*, or write the name of the odd item$"):
-        read_answers(counted)
-    assert read_answers(counted, first_is=1).places.tolist() == [0, 1]
-    assert read_answers(counted, first_is=0).places.tolist() == [1, 2]
+THREE = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3}
+COUNTED = {"o1": ["a", "b"], "o2": ["b", "c"], "o3": ["c", "a"], "odd": [1, 2]}
 
 
-def test_numbers_are_objects_where_objects_are_numbers():
+@pytest.mark.parametrize(
+    ("table", "first_is", "message"),
+    [
+        (THREE | {"answer": ["x", "y", "z"]}, "x", "which of 'y', 'z' means the second option is ambiguous"),
+        (THREE | {"answer": ["1", "2", "1"]}, 7, "which of '1', '2' means the second option is ambiguous"),
+        ({"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["x"]}, "x", "a number where there are more than two options"),
+        (COUNTED, None, r"from 0 or from 1.*--first-is 1 .*, or write the name of the odd item$"),
+    ],
+)
+def test_first_is_must_fit_the_answers(table, first_is, message):
+    with pytest.raises(ValueError, match=message):
+        read_answers(table, first_is=first_is)
+
+
+def test_the_first_of_many_is_a_number():
+    assert read_answers(COUNTED, first_is=1).places.tolist() == [0, 1]
+    assert read_answers(COUNTED, first_is=0).places.tolist() == [1, 2]
+
+
+def test_numbers_are_objects_or_places_by_what_most_of_them_are():
     table = {"anchor": ["7", "5"], "left": ["3", "4"], "right": ["12", "6"], "answer": ["12", "4"]}
     assert said(read_answers(table)) == [("7", "12", "7", "3"), ("5", "4", "5", "6")]
-
-
-def test_numbers_are_places_where_most_of_them_are_no_object_shown():
     table = {"anchor": ["7", "5", "7"], "left": ["3", "4", "1"], "right": ["12", "7", "2"], "answer": ["1", "2", "2"]}
     assert read_answers(table).places.tolist() == [0, 1, 1]
-
-
-def test_numbers_that_may_be_both_are_refused():
-    table = {"anchor": ["7", "5"], "left": ["2", "1"], "right": ["1", "2"], "answer": ["1", "2"]}
+    both = {"anchor": ["7", "5"], "left": ["2", "1"], "right": ["1", "2"], "answer": ["1", "2"]}
     with pytest.raises(ValueError, match="objects or as places"):
-        read_answers(table)
+        read_answers(both)
     ones = {"anchor": ["a", "a"], "left": ["b", "c"], "right": ["c", "d"], "answer": ["1", "1"]}
     with pytest.raises(ValueError, match="from 0 or from 1"):
         read_answers(ones)
 
 
 def test_a_number_out_of_range_is_one_bad_row():
-    table = {"anchor": ["a"] * 3, "left": ["b"] * 3, "right": ["c"] * 3, "answer": ["1", "2", "3"]}
-    answers = read_answers(table, skip_bad=True)
+    answers = read_answers(THREE | {"answer": ["1", "2", "3"]}, skip_bad=True)
     assert answers.places.tolist() == [0, 1]
     assert answers.report.bad_rows[0].row == 3
     with pytest.raises(ValueError, match="from 0 or from 1"):
-        read_answers(table | {"answer": ["0", "1", "2"]})
+        read_answers(THREE | {"answer": ["0", "1", "2"]})
 
 
-def test_rows_with_plus_and_minus_one_stay_as_written():
-    answers = read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, -1]})
+def test_answers_beside_near_and_far():
+    table = {"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"]}
+    answers = read_answers(table | {"answer": [1, -1]})
     assert answers.comparisons.answers.tolist() == [1, -1]
     assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
     with pytest.raises(ValueError, match="0 and 1 in addition to near and far"):
-        read_answers({"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"], "answer": [1, 0]})
-
-
-def test_a_side_that_was_pressed_does_not_turn_near_and_far():
-    table = {"anchor": ["a"], "near": ["b"], "far": ["c"], "answer": ["right"]}
-    with pytest.warns(UserWarning, match="was not used"):
-        assert said(read_answers(table)) == [("a", "b", "a", "c")]
+        read_answers(table | {"answer": [1, 0]})
+    with pytest.warns(UserWarning, match="was not used"):  # a side that was pressed
+        assert said(read_answers(table | {"answer": ["right"] * 2})) == [("a", "b", "a", "c"), ("d", "a", "d", "c")]
 
 
 @pytest.mark.parametrize("names", [["i", "j", "l", "k"], ["near_1", "near_2", "far_1", "far_2"], list("abcd")])
@@ -166,7 +142,7 @@ def test_pairs_with_an_answer(written):
     told = written[0] == "left" or written == (1, 2)
     rows = [r for r in itertools.permutations(POINTS, 4) if distance(*r[:2]) != distance(*r[2:])]
     answer = [written[int(distance(*row[:2]) > distance(*row[2:]))] for row in rows]
-    table = columns(rows, ["left_1", "left_2", "right_1", "right_2"]) | {"choice": answer}
+    table = tables.table(rows, "left_1 left_2 right_1 right_2") | {"choice": answer}
     if not told:
         with pytest.raises(ValueError, match="chooses the first pair from the first pair, the second pair"):
             read_answers(table)
@@ -186,7 +162,7 @@ def test_three_objects(kind, written):
         place = int(np.argmin(sides) if kind == "odd-one-out" else np.argmax(sides))
         words = {"label": row[place], "place": place, "counted": place + 1, "word": ["left", "middle", "right"][place]}
         named.append(words[written])
-    table = columns(rows, ["item1", "item2", "item3"]) | {"odd" if kind == "odd-one-out" else "central": named}
+    table = tables.table(rows, "item1 item2 item3") | {"odd" if kind == "odd-one-out" else "central": named}
     answers = read_answers(table)
     assert answers.kind == kind
     assert agrees_with_points(answers)
@@ -198,11 +174,10 @@ def test_three_objects(kind, written):
     assert len(answers.places) == len(rows)
 
 
-def test_odd_one_out_is_what_its_definition_says():
-    answers = read_answers({"o1": ["a"], "o2": ["b"], "o3": ["c"], "odd": ["c"]})
-    assert said(answers) == [("a", "b", "a", "c"), ("b", "a", "b", "c")]
-    answers = read_answers({"o1": ["a"], "o2": ["b"], "o3": ["c"], "central": ["c"]})
-    assert said(answers) == [("a", "c", "a", "b"), ("b", "c", "b", "a")]
+def test_odd_and_central_are_what_their_definitions_say():
+    table = {"o1": ["a"], "o2": ["b"], "o3": ["c"]}
+    assert said(read_answers(table | {"odd": ["c"]})) == [("a", "b", "a", "c"), ("b", "a", "b", "c")]
+    assert said(read_answers(table | {"central": ["c"]})) == [("a", "c", "a", "b"), ("b", "c", "b", "a")]
 
 
 def test_three_objects_and_an_answer_need_a_kind():
@@ -311,11 +286,6 @@ def test_undecided_answers_are_counted_or_split_evenly(table, n_comparisons):
     assert split.comparisons.weights[~mine].sum() == pytest.approx(1)
 
 
-def test_an_object_may_be_called_same():
-    table = {"anchor": ["a"], "left": ["same"], "right": ["c"], "answer": ["same"]}
-    assert read_answers(table).places.tolist() == [0]
-
-
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -353,14 +323,16 @@ def test_bad_rows_are_named_with_their_reason(table, reason):
     assert reason in kept.report.skipped[0]
 
 
-def test_objects_of_bad_rows_are_no_objects():
-    table = {"anchor": ["b", "z"], "near": ["c", "z"], "far": ["d", "y"]}
+def test_odd_labels_of_objects():
+    table = {"anchor": ["a"], "left": ["same"], "right": ["c"], "answer": ["same"]}
+    assert read_answers(table).places.tolist() == [0]
+    table = {"anchor": ["b", "z"], "near": ["c", "z"], "far": ["d", "y"]}  # those of bad rows are none
     assert read_answers(table, skip_bad=True).comparisons.objects.tolist() == ["b", "c", "d"]
 
 
 def test_the_result_is_what_comparisons_would_check():
     rows = [(x, y, z) for x, y, z in itertools.permutations(POINTS, 3)]
-    read = read_answers(columns(rows, ["anchor", "near", "far"])).comparisons
+    read = read_answers(tables.table(rows, "anchor near far")).comparisons
     checked = Comparisons.from_triplets(rows)
     assert read.objects.tolist() == checked.objects.tolist()
     assert read.rows.tolist() == checked.rows.tolist()
@@ -389,10 +361,6 @@ def item_columns(rows, stem="item", start=1):
     return {f"{stem}{at}": list(cells) for at, cells in enumerate(zip(*rows, strict=True), start)}
 
 
-def labeled_rows(answers):
-    return [tuple(row) for row in answers.comparisons.objects[answers.comparisons.oriented[:, [0, 1, 3]]].tolist()]
-
-
 @pytest.mark.parametrize("k", [3, 4, 5, 6])
 @pytest.mark.parametrize("role", ["odd", "central"])
 def test_any_number_of_items(k, role):
@@ -403,7 +371,7 @@ def test_any_number_of_items(k, role):
     assert comparisons.objects.tolist() == sorted({each for row in rows for each in row})
     np.testing.assert_allclose(np.bincount(answers.answer_of, comparisons.weights), 1)
     assert comparisons.trials.tolist() == answers.answer_of.tolist()
-    for row, named in zip(labeled_rows(answers), answers.answer_of.tolist(), strict=True):
+    for row, named in zip(triplets_said(answers), answers.answer_of.tolist(), strict=True):
         assert row[2 if role == "odd" else 1] == rows[named][-1]
         assert len(set(row)) == 3
 
@@ -445,7 +413,7 @@ def test_lists_of_items():
     assert answers.places.tolist() == [2, 2]
     long = {"items": [[f"o{at}" for at in range(51)], list("uvw")], "odd": ["o1", "u"]}
     assert "more than 50 objects" in statement(read_answers(long, skip_bad=True).report.bad_rows[0])
-    assert labeled_rows(read_answers({"items": [[7, 8, 10]], "odd": [10]}))[0] == ("7", "8", "10")
+    assert triplets_said(read_answers({"items": [[7, 8, 10]], "odd": [10]}))[0] == ("7", "8", "10")
 
 
 def test_cannot_tell_among_four_counts_all_four_answers():
@@ -454,23 +422,12 @@ def test_cannot_tell_among_four_counts_all_four_answers():
     np.testing.assert_allclose(np.bincount(answers.answer_of, answers.comparisons.weights), 1)
 
 
-def test_items_come_back(tmp_path):
-    answers = read_answers(item_columns([row[:5] for row in ROWS]) | {"odd": ["u", "v", "w", "x"]})
-    for name in ("answers.csv", "answers.npz", "answers.parquet"):
-        again = read_answers(write_answers(answers, tmp_path / name))
-        assert (again.kind, labeled_rows(again), again.places.tolist()) == (
-            "odd-one-out",
-            labeled_rows(answers),
-            [0, 0, 0, 2],
-        )
-
-
 def test_indices_of_many_items_in_an_array(tmp_path):
     path = tmp_path / "items.npz"
     np.savez(path, X=np.array([[0, 1, 2, 3, 4], [4, 3, 2, 1, 0]]), y=np.array([4, 0]))
     answers = read_answers(path, "odd-one-out", preset="cblearn")
     assert len(answers.comparisons) == 24
-    assert {row[2] for row in labeled_rows(answers)} == {4}
+    assert {row[2] for row in triplets_said(answers)} == {4}
 
 
 def test_columns_of_items_can_be_given():
@@ -486,11 +443,8 @@ def test_columns_of_items_can_be_given():
 
 
 def test_a_column_of_objects_that_is_not_used_is_told():
-    table = item_columns([row[:3] for row in ROWS]) | {
-        "odd": list("uvwx"),
-        "correct": list("vwxy"),
-        "block": ["1"] * 4,
-    }
+    table = item_columns([row[:3] for row in ROWS])
+    table |= {"odd": list("uvwx"), "correct": list("vwxy"), "block": ["1"] * 4}
     with pytest.warns(UserWarning, match=r"table: column 'correct' holds objects and was not used"):
         assert len(read_answers(table).report.notes) == 1
     listed = table | {"correct": [json.dumps(row[:3]) for row in ROWS]}
@@ -502,13 +456,8 @@ def test_a_column_of_objects_that_is_not_used_is_told():
 
 def jspsych(rows, **more):
     n = len(rows)
-    log = {
-        "trial_type": ["html-button-response"] * n,
-        "trial_index": range(n),
-        "time_elapsed": range(n),
-        "rt": [900] * n,
-    }
-    return log | item_columns(rows) | {"response": [at % 3 for at in range(n)]} | more
+    log = {"trial_type": ["html-button-response"] * n, "trial_index": range(n), "time_elapsed": range(n)}
+    return log | {"rt": [900] * n} | item_columns(rows) | {"response": [at % 3 for at in range(n)]} | more
 
 
 PROMPT = "<p>Click on the odd one.</p>"
@@ -533,7 +482,7 @@ def test_plain_text_that_never_changes_is_no_anchor_unless_the_caller_says_so():
     table = {"target": ["Which?"] * 6, "left": list("uvwxyz"), "right": list("vwxyzu"), "answer": ["left"] * 6}
     with pytest.raises(ValueError, match=r"column 'target' holds the same text .*use --columns anchor=target"):
         read_answers(table)
-    assert labeled_rows(read_answers(table, columns={"anchor": "target"}))[0] == ("Which?", "u", "v")
+    assert triplets_said(read_answers(table, columns={"anchor": "target"}))[0] == ("Which?", "u", "v")
     few = {name: column[:3] for name, column in table.items()}
     assert len(read_answers(few)) == 3
 
@@ -564,23 +513,13 @@ def test_stimuli_in_html_are_objects():
 
 
 def test_a_choice_names_the_column_of_an_option():
-    table = {
-        "reference": ["x", "y"],
-        **item_columns([list("uvw"), list("vwx")], "option"),
-        "choice": ["option2", "option3"],
-    }
+    options = item_columns([list("uvw"), list("vwx")], "option")
+    table = {"reference": ["x", "y"]} | options | {"choice": ["option2", "option3"]}
     assert read_answers(table).places.tolist() == [1, 2]
     assert read_answers(table | {"choice": ["left", "right"]}).places.tolist() == [0, 2]
     gap = table | {"option1": ["", "v"], "choice": [2, 3]}
     with pytest.raises(BadAnswers, match="table:1: an option before another is missing"):
         read_answers(gap)
-
-
-def test_keys_are_asked_for():
-    table = {"anchor": ["x", "y"], "left": ["p", "q"], "right": ["q", "r"], "answer": ["f", "j"]}
-    with pytest.raises(ValueError, match=r"if f means the first option, then f chooses 'p' from 'p', 'q'; if j means"):
-        read_answers(table)
-    assert read_answers(table, first_is="f").places.tolist() == [0, 1]
 
 
 def test_a_bad_row_does_not_hide_the_doubt():
@@ -627,24 +566,18 @@ def test_commands_take_items_and_codings(tmp_path, capsys):
 def test_names_and_indices_of_salmon_do_not_mix():
     table = {"head": [0, 1], "winner": [1, 2], "loser": [2, 0], "puid": ["p", "q"]}
     names = {f"{role}_filename": [f"{at}.png" for at in table[role]] for role in ("head", "winner", "loser")}
-    assert labeled_rows(read_answers(table | names)) == [("0.png", "1.png", "2.png"), ("1.png", "2.png", "0.png")]
+    assert triplets_said(read_answers(table | names)) == [("0.png", "1.png", "2.png"), ("1.png", "2.png", "0.png")]
     indices = read_answers(table | names, columns={"anchor": "head"})
-    assert labeled_rows(indices) == [(0, 1, 2), (1, 2, 0)]
+    assert triplets_said(indices) == [(0, 1, 2), (1, 2, 0)]
     clash = names | {"winner_filename": ["1.png", "0.png"]}  # two names for 1, one name for 0 and 2
     del clash["loser_filename"]
     with pytest.warns(UserWarning, match="no loser_filename, so that objects keep their indices"):
-        assert labeled_rows(read_answers(table | clash)) == [(0, 1, 2), (1, 2, 0)]
+        assert triplets_said(read_answers(table | clash)) == [(0, 1, 2), (1, 2, 0)]
 
 
 def test_times_of_gorilla_are_milliseconds():
-    table = {"Participant Private ID": ["7", "7"], "Trial Number": [1, 2], "Zone Type": ["response_button_text"] * 2}
-    table |= {
-        "Reaction Time": [80.5, 90],
-        "Response": ["v", "w"],
-        "anchor": ["u", "v"],
-        "left": ["v", "w"],
-        "right": ["w", "u"],
-    }
-    answers = read_answers(table)
+    log = {"Participant Private ID": ["7", "7"], "Trial Number": [1, 2], "Zone Type": ["response_button_text"] * 2}
+    asked = {"Response": ["v", "w"], "anchor": ["u", "v"], "left": ["v", "w"], "right": ["w", "u"]}
+    answers = read_answers(log | {"Reaction Time": [80.5, 90]} | asked)
     assert answers.seconds.tolist() == [0.0805, 0.09]
     assert answers.places.tolist() == [0, 0]

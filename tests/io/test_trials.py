@@ -1,29 +1,20 @@
 """A column of trials is believed where the rows of each number are about one question."""
 
-import json
-import warnings
 from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from helpers.tables import saved, table
 
 from nearer.checking import check, message_of
 from nearer.cli.main import main
 from nearer.data.groups import number_by_appearance
 from nearer.io import read_answers
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 N_OBJECTS, N_PEOPLE, N_TRIALS = 12, 4, 10
 NAMES = [f"stimulus {each}" for each in range(N_OBJECTS)]
-
-
-def quietly(*args, **kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return read_answers(*args, **kwargs)
-
-
-def table(rows, names):
-    return dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def triplets(rng, per_trial=1):
@@ -37,25 +28,14 @@ def triplets(rng, per_trial=1):
 PLAIN = "person trial anchor near far"
 
 
-@pytest.mark.parametrize("write", [dict, "csv", "json", "frame"])
+@pytest.mark.parametrize("write", ["dict", "csv", "json", "frame"])
 def test_numbers_that_begin_again_with_every_person_are_no_trials(tmp_path, write):
     whole = table(triplets(np.random.default_rng(0)), PLAIN)
     source = {name: column for name, column in whole.items() if name != "person"}
-    if write == "csv":
-        lines = [",".join(map(str, row)) for row in zip(*source.values(), strict=True)]
-        (tmp_path / "a.csv").write_text("\n".join([",".join(source), *lines]))
-        source = tmp_path / "a.csv"
-    elif write == "json":
-        rows = [dict(zip(source, row, strict=True)) for row in zip(*source.values(), strict=True)]
-        (tmp_path / "a.json").write_text(json.dumps(rows))
-        source = tmp_path / "a.json"
-    elif write == "frame":
-        source = pytest.importorskip("pandas").DataFrame(source)
-    with pytest.warns(
-        UserWarning, match="'trial' does not number trials: 10 of its 10 numbers are shared by several tri"
-    ):
+    source = saved(source, write, tmp_path)
+    with pytest.warns(UserWarning, match="does not number trials: 10 of its 10 numbers are shared by several tri"):
         answers = read_answers(source)
-    without = quietly(source, columns={"trial": None})
+    without = read_answers(source, columns={"trial": None})
     assert answers.comparisons.trials is None
     assert answers.comparisons.weights is None
     np.testing.assert_array_equal(answers.comparisons.rows, without.comparisons.rows)
@@ -65,14 +45,14 @@ def test_numbers_that_begin_again_with_every_person_are_no_trials(tmp_path, writ
     assert f"line {first} (" in example
     assert f"line {first + N_TRIALS} (" in example
     assert "trial" in answers.report.unused
-    assert quietly(whole).report.trial_numbers is None  # with the person they are trials
+    assert read_answers(whole).report.trial_numbers is None  # with the person they are trials
 
 
 def test_rows_next_to_each_other_stay_together_where_they_are_about_one_question():
     whole = table(triplets(np.random.default_rng(1), per_trial=2), PLAIN)
-    true = quietly(whole)
+    true = read_answers(whole)
     assert true.report.trial_numbers is None
-    answers = quietly({name: column for name, column in whole.items() if name != "person"})
+    answers = read_answers({name: column for name, column in whole.items() if name != "person"})
     np.testing.assert_array_equal(number_by_appearance(answers.trial_of), number_by_appearance(true.trial_of))
     assert answers.comparisons.weights.tolist() == [0.5] * len(answers)
     assert answers.report.trial_numbers.n_trials == N_PEOPLE * N_TRIALS
@@ -81,7 +61,7 @@ def test_rows_next_to_each_other_stay_together_where_they_are_about_one_question
 
 def test_numbers_that_begin_again_with_every_block_of_a_person():
     rows = [(who, (trial - 1) % 5 + 1, *rest) for who, trial, *rest in triplets(np.random.default_rng(2))]
-    answers = quietly(table(rows, PLAIN))
+    answers = read_answers(table(rows, PLAIN))
     assert answers.report.trial_numbers.n_numbers == N_PEOPLE * 5
     assert answers.comparisons.trials is None
 
@@ -90,7 +70,7 @@ def test_one_list_of_questions_for_everybody_is_not_one_trial_a_question():
     list_of_questions = [row[2:] for row in triplets(np.random.default_rng(3))][:N_TRIALS]
     rows = [(trial, *row) for _ in range(6) for trial, row in enumerate(list_of_questions)]
     for order in (rows, sorted(rows)):  # as given, and trial by trial
-        answers = quietly(table(order, "trial anchor near far"))
+        answers = read_answers(table(order, "trial anchor near far"))
         assert answers.report.trial_numbers.n_trials == len(answers) == 60
         assert answers.comparisons.weights is None
 
@@ -98,10 +78,10 @@ def test_one_list_of_questions_for_everybody_is_not_one_trial_a_question():
 def test_a_slip_in_one_number_leaves_the_other_trials_as_they_are():
     rows = list(triplets(np.random.default_rng(4), per_trial=2))
     rows[3] = ("p0", 1, *rows[3][2:])
-    answers = quietly(table(rows, PLAIN))
+    answers = read_answers(table(rows, PLAIN))
     sizes = np.bincount(answers.trial_of)
     assert (answers.report.trial_numbers.n_mixed, np.bincount(sizes).tolist()) == (1, [0, 2, 39])
-    assert quietly(table(rows[:2] + rows[4:], PLAIN)).report.trial_numbers is None
+    assert read_answers(table(rows[:2] + rows[4:], PLAIN)).report.trial_numbers is None
 
 
 def expanded(kind, items):
@@ -127,21 +107,21 @@ def test_answers_taken_apart_into_triplets_are_trials(kind, size):
         for trial in range(20)
         for row in expanded(kind, rng.permutation(NAMES)[: size + (kind == "grid")].tolist())
     ]
-    answers = quietly(table(rows, "trial anchor near far"))
+    answers = read_answers(table(rows, "trial anchor near far"))
     assert answers.report.trial_numbers is None
     assert len(np.unique(answers.trial_of)) == 20
     again = [((trial - 1) % 7, *row) for trial, *row in rows]
-    answers = quietly(table(again, "trial anchor near far"))
+    answers = read_answers(table(again, "trial anchor near far"))
     assert len(np.unique(answers.trial_of)) == 20
 
 
 def test_clicks_on_one_grid_are_a_trial_and_those_on_two_are_not():
     shown = ["b;c;d;e", "b;c;d;e", "f;g;h;i", "f;g;h;i"]
     clicks = {"trial": [1, 1, 2, 2], "anchor": ["a"] * 4, "shown": shown, "chosen": ["b", "c", "f", "g"]}
-    assert quietly(clicks).report.trial_numbers is None
-    assert quietly(clicks | {"anchor": ["a", "a", "b", "c"]}).report.trial_numbers.n_mixed == 1
-    assert quietly(clicks | {"trial": [1, 1, 1, 1]}).report.trial_numbers.n_trials == 4
-    assert quietly(clicks | {"chosen": ["b", "b", "f", "g"]}).report.trial_numbers.n_mixed == 1  # of two people
+    assert read_answers(clicks).report.trial_numbers is None
+    assert read_answers(clicks | {"anchor": ["a", "a", "b", "c"]}).report.trial_numbers.n_mixed == 1
+    assert read_answers(clicks | {"trial": [1, 1, 1, 1]}).report.trial_numbers.n_trials == 4
+    assert read_answers(clicks | {"chosen": ["b", "b", "f", "g"]}).report.trial_numbers.n_mixed == 1  # of two people
 
 
 def test_closest_pairs_are_trials():
@@ -149,13 +129,13 @@ def test_closest_pairs_are_trials():
         (2, "c", "d", *other) for other in ("ac", "ad", "bc", "bd", "ab")
     ]
     found = table(rows, "trial near_1 near_2 far_1 far_2")
-    assert quietly(found).report.trial_numbers is None
-    assert quietly(found | {"trial": [1] * 10}).report.trial_numbers.n_trials == 10
+    assert read_answers(found).report.trial_numbers is None
+    assert read_answers(found | {"trial": [1] * 10}).report.trial_numbers.n_trials == 10
 
 
 def test_it_is_a_warning_of_check_and_fit(tmp_path, capsys):
     rows = [row[1:] for row in triplets(np.random.default_rng(6))]
-    answers = quietly(table(rows, "Trial anchor near far"))
+    answers = read_answers(table(rows, "Trial anchor near far"))
     found = next(finding for finding in check(answers, random_state=0) if finding.code == "trial-numbers")
     assert found.severity == "warning"
     title, _, examples = message_of(found)

@@ -106,14 +106,8 @@ def test_exports_to_other_programs_come_back_exactly(tmp_path, what, preset, end
 
 @pytest.mark.parametrize("name", ["answers.csv", "answers.parquet", "answers.npz"])
 def test_comparisons_with_answers_and_integers(tmp_path, name):
-    comparisons = Comparisons.from_triplets(
-        [[0, 1, 2], [2, 1, 3], [3, 0, 1]],
-        y=[1, -1, 1],
-        weights=[0.1, 1e-20, 3],
-        annotators=["p", "q", "q"],
-        trials=["t1", "t 2", "t1"],
-        n_objects=6,
-    )
+    known = {"weights": [0.1, 1e-20, 3], "annotators": ["p", "q", "q"], "trials": ["t1", "t 2", "t1"]}
+    comparisons = Comparisons.from_triplets([[0, 1, 2], [2, 1, 3], [3, 0, 1]], y=[1, -1, 1], n_objects=6, **known)
     read = read_answers(write_answers(comparisons, tmp_path / name)).comparisons
     expected = np.arange(6) if name != "answers.csv" else np.arange(6).astype(str)
     assert_same_array(read.objects, expected, "objects")
@@ -175,19 +169,21 @@ def test_rows_of_several_comparisons_share_a_trial_in_exports(tmp_path):
         assert read.comparisons.weights.tolist() == [0.5] * 4
 
 
-def test_what_cannot_be_written_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in \.csv or"):
-        write_answers(pair_answers(), tmp_path / "answers.xlsx")
-    with pytest.raises(ValueError, match=r"must end in \.npz"):
-        write_answers(pair_answers(), tmp_path / "answers.csv", "cblearn")
-    with pytest.raises(ValueError, match="quadruplets"):
-        write_answers(pair_answers(), tmp_path / "answers.csv", "salmon")
-    with pytest.raises(ValueError, match="preset='psychopy'"):
-        write_answers(pair_answers(), tmp_path / "answers.csv", "psychopy")
-    with pytest.raises(ValueError, match="NUL"):
-        write_answers(Comparisons.from_triplets([("a\0b", "c", "d")]), tmp_path / "answers.csv")
-    with pytest.raises(ValueError, match="no text"):
-        write_answers(Comparisons.from_triplets([("a\ud800", "c", "d")]), tmp_path / "answers.csv")
+@pytest.mark.parametrize(
+    ("first", "name", "preset", "sentence"),
+    [
+        (None, "answers.xlsx", None, r"must end in \.csv or"),
+        (None, "answers.csv", "cblearn", r"must end in \.npz"),
+        (None, "answers.csv", "salmon", "quadruplets"),
+        (None, "answers.csv", "psychopy", "preset='psychopy'"),
+        ("a\0b", "answers.csv", None, "NUL"),
+        ("a\ud800", "answers.csv", None, "no text"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, first, name, preset, sentence):
+    answers = pair_answers() if first is None else Comparisons.from_triplets([(first, "c", "d")])
+    with pytest.raises(ValueError, match=sentence):
+        write_answers(answers, tmp_path / name, preset)
 
 
 def test_own_files_may_be_edited(tmp_path):

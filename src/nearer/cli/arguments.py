@@ -186,7 +186,8 @@ def read_file(
 
 def _report_lines(answers: Answers) -> Iterator[str]:
     """Return what reading found out, a line each."""
-    from nearer.io.column_checks import columns_line, has_other_names
+    from nearer.io.column_checks import columns_line
+    from nearer.io.columns import has_other_names
 
     report = answers.report
     yield from map(str, report.left_out)

@@ -1,18 +1,16 @@
 """Tables that can be read in several ways, and proposals for those that cannot be read at all.
 
 Where several kinds of question fit, what each reading makes of the first answer is shown, and the reader of the message
-chooses. Exports also hold the correct answer next to the one that was given, a column that was never filled, or the
-keys of two screens: an empty column never goes before one that is filled. Of two that can both be read, and that
-differ, none is guessed; where they agree in other words, the first is read.
-
-For a table whose columns are not recognized, objects are found by what cells hold: columns of objects share most of
-their values, and an answer is among the objects of its own row, or is the place of one. Every proposal was read once,
-with the caller's settings, and is made only if that worked.
+chooses. Of two columns that can both be the answer, an empty one never goes first, and none is guessed where they
+differ. For a table whose columns are not recognized, objects are found by what cells hold: columns of objects share
+most of their values, and an answer is among the objects of its own row, or is the place of one. A proposal is made only
+if reading the table so worked.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -25,26 +23,18 @@ from numpy.typing import NDArray
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import AmbiguousCoding, integer, place_of_word
-from nearer.io.columns import ANSWERS, NEAR_FAR, SYNONYMS, AmbiguousColumns, LayoutMatch, by_plain
-from nearer.io.messages import Proposal, as_column, format_proposals, listing, shortened
+from nearer.io.columns import ANSWERS, EXTRAS, NEAR_FAR, SYNONYMS, AmbiguousColumns, LayoutMatch, by_plain
+from nearer.io.messages import Proposal, as_column, format_proposals, listing, place, shortened
 from nearer.io.questions import Question, TableComparisons, read_question
-from nearer.io.table import Column, LoadedRows, RowErrors, RowSources, Table
+from nearer.io.table import LoadedRows, RowErrors, RowSources, Table
 
-MAX_BAD_SHARE = 0.05  # share of rows that may be bad in a column of answers
-MAX_CHANCE_UNCHOSEN = (
-    1e-4  # probability at most that chance keeps a column of items from being chosen, for it to be an anchor
-)
+MAX_BAD_SHARE = 0.05  # share of rows that may be bad in a column of answers, or in a reading that is proposed
+MAX_CHANCE_UNCHOSEN = 1e-4  # probability that chance keeps a column of items from being chosen, for it to be an anchor
 
 
 def answer_of(found: LayoutMatch) -> str | None:
     """Return the role of the answer in a layout, or None if near and far say it."""
     return next((role for role in ANSWERS if role in found.layout.roles), None)
-
-
-def answer_column(found: LayoutMatch) -> str | None:
-    """Return the column of the answer, or None if there is none."""
-    role = answer_of(found)
-    return None if role is None else found.roles[role][0]
 
 
 def rivals(names: Sequence[str], found: LayoutMatch, known: set[str]) -> list[str]:
@@ -53,38 +43,37 @@ def rivals(names: Sequence[str], found: LayoutMatch, known: set[str]) -> list[st
     if role is None or role in known or len(found.roles[role]) > 1:
         return []
     spelled = by_plain(names)
-    spellings = dict.fromkeys([*SYNONYMS[role], *SYNONYMS["answer"]])
-    columns = dict.fromkeys(spelled[spelling] for spelling in spellings if spelling in spelled)
+    columns = dict.fromkeys(spelled[each] for each in (*SYNONYMS[role], *SYNONYMS["answer"]) if each in spelled)
     return [name for name in columns if name not in found.names and list(names).count(name) == 1]
 
 
 def empty_answer(loaded: LoadedRows, found: LayoutMatch, others: Sequence[str]) -> str | None:
     """Return the column of the answer if it is empty and another is not."""
     role = answer_of(found)
-    if role is None or not any((loaded.columns[name].codes >= 0).any() for name in others):
+    filled = [name for name in others if loaded.columns[name].filled.any()]
+    if role is None or not filled or loaded.columns[found.roles[role][0]].filled.any():
         return None
-    name = found.roles[role][0]
-    return None if (loaded.columns[name].codes >= 0).any() else name
+    return found.roles[role][0]
 
 
 def refuse_rivals(question: Question, asked: TableComparisons, others: Sequence[str], sources: RowSources) -> None:
     """Refuse a table in which another column can be read as the answer, and says something else."""
     role = answer_of(question.found)
-    places = asked.expansion.places
+    places = asked.places
     if role is None or places is None:
         return
     for name in others:
         found = replace(question.found, roles=question.found.roles | {role: (name,)})
         errors = RowErrors(len(sources))
         try:
-            other = read_question(replace(question, found=found, errors=errors)).expansion.places
+            other = read_question(replace(question, found=found, errors=errors)).places
         except ValueError:  # it is no answer, or nobody knows what it means
             continue
         if other is None or (errors.bad & ~question.errors.bad).sum() > MAX_BAD_SHARE * len(sources):
             continue
         differ = np.flatnonzero((places >= 0) & (other >= 0) & (places != other) & ~errors.bad & ~question.errors.bad)
         if len(differ):
-            mine, first = question.name(role), sources.place(int(differ[0]))
+            mine, first = question.name(role), place(sources.at(int(differ[0])), sources.whole)
             raise ValueError(
                 f"{question.source}: columns {mine!r} and {name!r} can each be the answer, and differ in "
                 f"{len(differ)} of {len(sources)} rows, first in {first}; use {as_column(role, mine)} or "
@@ -97,7 +86,7 @@ def refuse_anchor_among_items(
 ) -> None:
     """Refuse a question about three items of which one is never chosen and the others are: it is the anchor."""
     role, items = answer_of(question.found), question.found.roles.get("items", ())
-    places = asked.expansion.places
+    places = asked.places
     if role not in ("odd", "central") or len(items) != 3 or places is None:
         return
     counts = np.bincount(places[rows & (places >= 0)], minlength=3)
@@ -106,10 +95,8 @@ def refuse_anchor_among_items(
     never = items[int(counts.argmin())]
     left, right = (name for name in items if name != never)
     answer = question.name(role)
-    ways = [
-        Proposal({}, {"anchor": never, "left": left, "right": right, "answer": answer}),
-        *(Proposal({"kind": kind}) for kind in kinds),
-    ]
+    of_anchor = Proposal({}, {"anchor": never, "left": left, "right": right, "answer": answer})
+    ways = [of_anchor, *(Proposal({"kind": kind}) for kind in kinds)]
     raise ValueError(
         f"{question.source}: none of {counts.sum()} answers in column {answer!r} is the object in column {never!r}, "
         f"which may be the anchor that {left!r} and {right!r} are compared with.{format_proposals(ways)}"
@@ -121,7 +108,7 @@ def refuse_choice_among_pairs(question: Question) -> None:
     if not set(NEAR_FAR) <= question.found.roles.keys():
         return
     names = [question.name(role) for role in NEAR_FAR]
-    *items, last = (question.columns[name].map_values(str, "", object) for name in names)
+    *items, last = (question.columns[name].texts() for name in names)
     counts = np.array([np.count_nonzero((each == last) & (last != "")) for each in items])
     # One column alone may be the object that pairs share.
     if not (counts.all() and counts.sum() == np.count_nonzero(last != "")):
@@ -136,15 +123,13 @@ def refuse_choice_among_pairs(question: Question) -> None:
 
 def answer_columns_hint(names: Sequence[str]) -> str:
     """Return a sentence on columns whose names end in the same word for an answer, or nothing."""
-    ends: dict[str, list[str]] = {}
+    ends = defaultdict[str, list[str]](list)
     for name in names:
         if "." in name.strip("."):
-            ends.setdefault(normalize_name(name.rpartition(".")[2]), []).append(name)
-    alike = next((ends[end] for end in SYNONYMS["answer"] if len(ends.get(end, ())) > 1), None)
-    if alike is None:
-        return ""
+            ends[normalize_name(name.rpartition(".")[2])].append(name)
+    alike = next((ends[end] for end in SYNONYMS["answer"] if len(ends[end]) > 1), [])
     listed = " and ".join(map(repr, alike[:4]))
-    return f". Columns {listed} can each be the answer; choose one with --columns answer=NAME"
+    return f". Columns {listed} can each be the answer; choose one with --columns answer=NAME" if alike else ""
 
 
 def resolve(
@@ -170,7 +155,8 @@ def resolve(
     kinds = [kind for kind in unclear.kinds if kind in found or kind in counted]
     if not kinds:
         raise errors[0]
-    implied = [_comparisons_of(answers) for answers in found.values()]
+    labels = [answers.comparisons.objects[answers.comparisons.oriented] for answers in found.values()]
+    implied = [sorted(map(tuple, each.astype(str).tolist())) for each in labels]
     if not counted and all(each == implied[0] for each in implied):
         return read(kinds[0], None, False)
     if len(kinds) == 1:
@@ -184,11 +170,6 @@ def resolve(
         f"answer: {'; '.join(readings)}.{format_proposals(ways)}",
         kinds,
     )
-
-
-def _comparisons_of(answers: Answers) -> list[tuple[object, ...]]:
-    comparisons = answers.comparisons
-    return sorted(map(tuple, comparisons.objects[comparisons.oriented].astype(str).tolist()))
 
 
 def describe_first_answer(answers: Answers) -> str:
@@ -217,7 +198,6 @@ MAX_COLUMNS = 100  # a table with more is no table with a row for each answer
 SAMPLED_ROWS = 2000  # that show what a column holds
 MIN_SHARED_VALUES = 0.5  # share of the values of a column that are values of another one that holds the same objects
 MIN_ROW_SHARE = 0.95  # share of rows that shows what a column is
-MAX_PROPOSED_BAD_SHARE = 0.05  # share of rows that may be bad in a reading that is proposed
 _SEPARATORS = re.compile(r"[,=+*]")  # which part names from each other on the command line
 _ANSWER_WORDS = re.compile(
     r"answer|resp|choice|chose|select|pick|click|key|button|odd|cent[er]|sel|decision|judg|winner"
@@ -227,6 +207,9 @@ _PEOPLE_WORDS = re.compile(
 )
 _CENTRAL_WORDS, _ODD_WORDS = re.compile(r"cent(er|re|ral)|middle"), re.compile(r"odd|different|outlier")
 
+_ROLE_OF_KIND = {
+    "odd-one-out": "odd", "most-central": "central", "triplet": "anchor", "grid": "shown", "quadruplet": "near_1"
+}  # fmt: skip
 Cells = dict[str, NDArray[Any]]
 Columns = dict[str, str]
 
@@ -238,25 +221,18 @@ def proposals(table: Table, kind: str | None, given: Mapping[str, Any], read: Re
     """Return ways to read a table that work, the likeliest first."""
     if not 1 < len(table.names) <= MAX_COLUMNS or len(set(table.names)) < len(table.names):
         return []
+    typed = {role: name if isinstance(name, str) else "+".join(map(str, name or ())) for role, name in given.items()}
     found: list[Proposal] = []
     for columns in _candidate_columns(table, kind):
         whole = {**columns, **_annotator_column(table, columns)}
         whole = {role: name for role, name in whole.items() if role not in given}
         if not any(_SEPARATORS.search(part) for name in whole.values() for part in name.split("+")):
-            found += _working_proposals(whole, read, {role: _as_typed(name) for role, name in given.items()})
+            found += _working_proposals(whole, read, typed)
     return found[:MAX_PROPOSALS]
 
 
-def _as_typed(column: Any) -> str:
-    """Return a column, or several or none, as it is typed on the command line."""
-    return column if isinstance(column, str) else "+".join(map(str, column or ()))
-
-
 def _working_proposals(columns: Columns, read: Read, given: Columns) -> list[Proposal]:
-    """Return the proposals that columns make together with those of the caller.
-
-    They are none, one, or two where numbers may mean either of two things.
-    """
+    """Return the proposals that columns make with those of the caller: two where numbers may mean either of two."""
     found = []
     for first, skip in product(({}, {"first_is": "1"}, {"first_is": "0"}), ({}, {"skip_bad": "yes"})):
         settings = {**first, **skip}
@@ -264,7 +240,7 @@ def _working_proposals(columns: Columns, read: Read, given: Columns) -> list[Pro
             answers = read(columns, settings)
         except ValueError:
             continue
-        if answers.report.n_bad > MAX_PROPOSED_BAD_SHARE * (len(answers) + answers.report.n_bad):
+        if answers.report.n_bad > MAX_BAD_SHARE * (len(answers) + answers.report.n_bad):
             continue
         proposal = Proposal(settings, {**given, **columns}, describe_first_answer(answers))
         if len(str(proposal)) <= MAX_PROPOSAL_CHARACTERS:
@@ -277,7 +253,15 @@ def _working_proposals(columns: Columns, read: Read, given: Columns) -> list[Pro
 def _candidate_columns(table: Table, kind: str | None) -> Iterator[Columns]:
     """Yield what columns may mean, the likeliest first."""
     loaded = (table.peek or table.load)(table.names).columns
-    cells = {name: _cells(column) for name, column in loaded.items() if not _has_extra_role(name)}
+    extras = {spelling for role in EXTRAS for spelling in SYNONYMS[role]}
+    cells = {
+        name: column[:SAMPLED_ROWS].texts() for name, column in loaded.items() if normalize_name(name) not in extras
+    }
+    role = _ROLE_OF_KIND.get(kind or "", "ranking")
+    yield from (columns for columns in _all_candidates(cells) if kind is None or role in columns)
+
+
+def _all_candidates(cells: Cells) -> Iterator[Columns]:
     for group in _object_columns(cells):
         answers = [name for name in group if _names_objects(cells, name, [each for each in group if each != name])]
         objects = [name for name in group if name not in answers]
@@ -288,60 +272,36 @@ def _candidate_columns(table: Table, kind: str | None) -> Iterator[Columns]:
         answers += [
             name for name in others if _names_objects(cells, name, objects) or _has_places(cells, name, objects)
         ]
-        for answer in sorted(answers, key=lambda name: not _ANSWER_WORDS.search(normalize_name(name))):
-            yield from (each for each in _with_answer(cells, objects, answer) if _fits_kind(each, kind))
+        for answer in sorted(answers, key=lambda name: not _is_answer_name(name)):
+            yield from _with_answer(cells, objects, answer)
         if not answers and not any(_is_answer_name(name) or _may_be_keys(cells, name, objects) for name in others):
-            yield from (each for each in _without_answer(objects) if _fits_kind(each, kind))
-
-
-def _cells(column: Column) -> NDArray[Any]:
-    """Return the first cells of a column as text, empty where there is none."""
-    values = np.array([*map(str, column.values), ""], dtype=object)
-    return np.asarray(values[column.codes[:SAMPLED_ROWS]])
-
-
-def _has_extra_role(name: str) -> bool:
-    """Whether a column is named like something that goes with any kind of question."""
-    return any(
-        normalize_name(name) in SYNONYMS[role] for role in ("annotator", "trial", "seconds", "confidence", "weight")
-    )
+            yield from _without_answer(objects)
 
 
 def _object_columns(cells: Cells) -> list[list[str]]:
-    """Return columns that hold the same objects, the largest group first."""
+    """Return columns that hold the same objects, the largest group first; numbers are objects only in one family."""
     held = {name: set(values.tolist()) - {""} for name, values in cells.items()}
     held = {name: values for name, values in held.items() if len(values) > 2}
+    of_numbers = {name: all(integer(value) is not None for value in values) for name, values in held.items()}
+    pattern = {name: re.sub(r"\d+|(?<![a-z])[a-z](?![a-z])", "#", name.casefold()) for name in held}
     groups: list[list[str]] = []
     for name, values in held.items():
         group = [
             other
             for other, its in held.items()
-            if _overlap(values, its) >= MIN_SHARED_VALUES and _may_share_objects(cells, name, other)
+            if len(values & its) / min(len(values), len(its)) >= MIN_SHARED_VALUES
+            and (not (of_numbers[name] and of_numbers[other]) or pattern[name] == pattern[other])
         ]
         if len(group) > 2 and group not in groups:
             groups.append(group)
     return sorted(groups, key=len, reverse=True)
 
 
-def _overlap(some: set[str], others: set[str]) -> float:
-    return len(some & others) / min(len(some), len(others))
-
-
-def _may_share_objects(cells: Cells, one: str, other: str) -> bool:
-    """Whether two columns may hold the same objects; numbers are objects only in columns of one family of names."""
-    numbers = all(integer(value) is not None for value in {*cells[one].tolist(), *cells[other].tolist()} - {""})
-    return not numbers or _name_pattern(one) == _name_pattern(other)
-
-
-def _name_pattern(name: str) -> str:
-    return re.sub(r"\d+|(?<![a-z])[a-z](?![a-z])", "#", name.casefold())
-
-
 def _answer_places(cells: Cells, name: str, objects: list[str]) -> NDArray[np.intp]:
     """Return for every row which of the objects an answer is, -1 for none."""
     found = np.full(len(cells[name]), -1)
-    for place in range(len(objects) - 1, -1, -1):
-        found[(cells[name] == cells[objects[place]]) & (cells[name] != "")] = place
+    for at, column in reversed(list(enumerate(objects))):
+        found[(cells[name] == cells[column]) & (cells[name] != "")] = at
     return found
 
 
@@ -392,33 +352,18 @@ def _with_answer(cells: Cells, objects: list[str], answer: str) -> Iterator[Colu
         else:
             yield {"anchor": anchor, "shown": "+".join(rest), "chosen": answer}
         return
-    spelled = normalize_name(answer)
-    roles = (
-        ["central"] if _CENTRAL_WORDS.search(spelled) else ["odd"] if _ODD_WORDS.search(spelled) else ["odd", "central"]
-    )
-    for role in roles:
-        yield {"items": "+".join(objects), role: answer}
+    says_central, says_odd = (bool(words.search(normalize_name(answer))) for words in (_CENTRAL_WORDS, _ODD_WORDS))
+    for role in ("odd", "central"):
+        if not (says_central or says_odd) or (role == "central") == says_central:
+            yield {"items": "+".join(objects), role: answer}
 
 
 def _without_answer(objects: list[str]) -> Iterator[Columns]:
-    """Yield the kinds of question that objects in the order of their columns may make."""
     if len(objects) == 3:
         yield dict(zip(("anchor", "near", "far"), objects, strict=True))
         yield {"items": "+".join(objects), "odd": objects[-1]}
     if len(objects) == 4:
-        yield dict(zip(("near_1", "near_2", "far_1", "far_2"), objects, strict=True))
-
-
-def _fits_kind(columns: Columns, kind: str | None) -> bool:
-    """Whether columns make the kind of question that the caller says."""
-    role = {
-        "odd-one-out": "odd",
-        "most-central": "central",
-        "triplet": "anchor",
-        "grid": "shown",
-        "quadruplet": "near_1",
-    }
-    return kind is None or role.get(kind, "ranking") in columns
+        yield dict(zip(NEAR_FAR, objects, strict=True))
 
 
 def _annotator_column(table: Table, taken: Columns) -> Columns:

@@ -51,24 +51,13 @@ class BadAnswers(ValueError):
         self.bad_rows = tuple(bad_rows)
         self.n_bad = n_bad
         self.remedy = remedy
-        lines = [f"{n_bad} row{'s' if n_bad != 1 else ''} cannot be used:"]
-        lines += [f"  {sentence(row)}" for row in self.bad_rows[:_LISTED_ROWS]]
-        if n_bad > _LISTED_ROWS:
-            lines.append(f"  and {n_bad - _LISTED_ROWS} more")
-        super().__init__("\n".join([*lines, remedy]))
+        listed = [f"  {sentence(row)}" for row in self.bad_rows[:_LISTED_ROWS]]
+        more = [f"  and {n_bad - _LISTED_ROWS} more"] if n_bad > _LISTED_ROWS else []
+        super().__init__("\n".join([f"{n_bad} row{'s' * (n_bad != 1)} cannot be used:", *listed, *more, remedy]))
 
 
 class LeftOut(NamedTuple):
     """Rows of a table that were left out on purpose, by a rule or because they ask catch questions.
-
-    Attributes
-    ----------
-    n_rows : int
-    column : str
-    sign : {"==", "!=", "<", "<=", ">", ">=", "catch"}
-        What the rows that were kept are; "catch" if the column marks catch questions.
-    values : tuple of str
-        What cells were compared with.
 
     Examples
     --------
@@ -78,8 +67,8 @@ class LeftOut(NamedTuple):
 
     n_rows: int
     column: str
-    sign: str
-    values: tuple[str, ...] = ()
+    sign: str  # what the rows that were kept are: "==", "!=", "<", "<=", ">", ">="; or "catch", for catch questions
+    values: tuple[str, ...] = ()  # what cells were compared with
 
     def __str__(self) -> str:
         return f"{pluralize(self.n_rows, 'row')} left out where {self.where}"
@@ -125,34 +114,15 @@ class Catches(NamedTuple):
         return f"catch questions (column {self.column}): {right} of {pluralize(asked, 'answer')} right"
 
 
-class TrialRow(NamedTuple):
-    """A row with the number of a trial: where it stands, and what it is about."""
-
-    source: Source
-    objects: tuple[str, ...]
-
-
 class TrialExample(NamedTuple):
     """Rows with one number of a trial that are not one trial: the first of them, and how many there are."""
 
-    rows: tuple[TrialRow, ...]
+    rows: tuple[tuple[Source, tuple[str, ...]], ...]  # where each stands, and the objects that it is about
     n_rows: int
 
 
 class TrialNumbers(NamedTuple):
     """A column of trials whose numbers stand for several trials each, as where they begin again with every block.
-
-    Attributes
-    ----------
-    column : str
-    n_answers, n_numbers : int
-        Answers with a number, and different numbers (of different people, where these are known).
-    n_mixed : int
-        Numbers of several answers that are not about one question, or ask it again.
-    n_trials : int
-        Trials that the answers were read as instead.
-    examples : tuple of TrialExample
-        Of some of these numbers, the first row of each of its trials.
 
     Examples
     --------
@@ -162,11 +132,11 @@ class TrialNumbers(NamedTuple):
     """
 
     column: str
-    n_answers: int
-    n_numbers: int
-    n_mixed: int
-    n_trials: int
-    examples: tuple[TrialExample, ...]
+    n_answers: int  # with a number
+    n_numbers: int  # that differ (of different people, where these are known)
+    n_mixed: int  # numbers of several answers that are not about one question, or ask it again
+    n_trials: int  # that the answers were read as instead
+    examples: tuple[TrialExample, ...]  # of some of these numbers, the first row of each of its trials
 
     def __str__(self) -> str:
         return f"{self.title}; {self.remedy}"
@@ -174,11 +144,9 @@ class TrialNumbers(NamedTuple):
     @property
     def title(self) -> str:
         """What is wrong with the column."""
-        are = "is" if self.n_mixed == 1 else "are"
-        return (
-            f"column {self.column!r} does not number trials: {intcomma(self.n_mixed)} of its "
-            f"{pluralize(self.n_numbers, 'number')} {are} shared by several trials"
-        )
+        numbers, are = pluralize(self.n_numbers, "number"), "is" if self.n_mixed == 1 else "are"
+        mixed = f"{intcomma(self.n_mixed)} of its {numbers} {are} shared by several trials"
+        return f"column {self.column!r} does not number trials: {mixed}"
 
     @property
     def remedy(self) -> str:
@@ -298,15 +266,12 @@ class Answers:
 
     def reported(self, *findings: Finding, **changes: Any) -> Answers:
         """Return the answers with more findings, or other changes, in their report."""
-        known = self.report
-        return replace(self, report=replace(known, findings=(*known.findings, *findings), **changes))
+        return replace(self, report=replace(self.report, findings=(*self.report.findings, *findings), **changes))
 
     def with_paths(self) -> Answers:
         """Return answers whose objects are called by their paths, as in the file."""
-        if not self.paths:
-            return self
-        objects = np.array([self.paths.get(label, label) for label in self.comparisons.objects.tolist()])
-        return replace(self, comparisons=replace(self.comparisons, objects=objects), paths={})
+        labels = [self.paths.get(label, label) for label in self.comparisons.objects.tolist()]
+        return replace(with_objects(self, labels), paths={}) if self.paths else self
 
     def __getitem__(self, index: Any) -> Answers:
         """Return some of the answers, about the same objects.
@@ -325,14 +290,9 @@ class Answers:
             name: None if (of := getattr(self, name)) is None else of[chosen]
             for name in ("lines", "annotators", "seconds", "confidences", "places", "files")
         }
-        number = np.cumsum(chosen) - 1
-        return replace(
-            self,
-            comparisons=self.comparisons[rows],
-            answer_of=number[self.answer_of[rows]],
-            also={name: column[chosen] for name, column in self.also.items()},
-            **per_answer,
-        )
+        also = {name: column[chosen] for name, column in self.also.items()}
+        answer_of = (np.cumsum(chosen) - 1)[self.answer_of[rows]]
+        return replace(self, comparisons=self.comparisons[rows], answer_of=answer_of, also=also, **per_answer)
 
     def where(self, rule: str) -> Answers:
         """Return the answers that follow a rule about who gave them, seconds, confidence or place.
@@ -391,3 +351,8 @@ class Answers:
         if self.report.findings:
             parts.append(pluralize(len(self.report.findings), "note"))
         return f"Answers({self.kind}: {', '.join(parts)})"
+
+
+def with_objects(answers: Answers, labels: Sequence[Any]) -> Answers:
+    """Return answers about objects that are called otherwise."""
+    return replace(answers, comparisons=replace(answers.comparisons, objects=np.array(labels)))

@@ -1,15 +1,9 @@
 """Catch questions: asked to see who looks, and never part of the map.
 
-A column says which rows they are, in one of two ways. It holds the *right answer* (an object, a side or a number, as
-the answers are written) and is empty elsewhere; or it holds *yes and no*, and then the right answer is the one that
-more than half of at least three people gave to the same question. "Can't tell" is not right.
-
-Such rows are set aside before the others are read, so that nothing that is wrong with them stops the reading. Right
-answers are read like the answers themselves, in place of them, so that all ways to write one down are known.
-
-The obvious catch question shows one object twice: which is more like a, a or b? It is never refused, and needs no right
-answer: to say that an object is more like another than like itself is wrong. To read the answer, the second of the two
-gets a name of its own, which is taken off before it is judged.
+The column that marks them holds the right answers and is empty elsewhere, or yes and no; then the answer of more than
+half of at least three people to the same question is right. They are set aside before the others are read, and right
+answers are read in place of those given, so that all ways to write one down are known. A question may show one object
+twice: the second of the two gets a name of its own, and to call an object more like another than like itself is wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -32,7 +27,7 @@ from nearer.io.columns import ANSWERS, LayoutMatch
 from nearer.io.labels import split_column
 from nearer.io.messages import note
 from nearer.io.selecting import resolve_column, with_rows
-from nearer.io.table import Column, LoadedRows, RowSources, Table, deduplicate
+from nearer.io.table import Column, LoadedRows, RowSources, Table, deduplicate, join_rows
 
 YES_WORDS = frozenset(["1", "true", "yes", "y", "t", "x", "catch", "attention", "attentioncheck", "check"])
 NO_WORDS = frozenset(["0", "false", "no", "n", "f"])
@@ -58,31 +53,29 @@ class CatchRows:
 
     def score(self, answers: Answers) -> Answers:
         """Return the answers to all other questions, with how people did on these."""
-        source, numbers = self.table.source, np.flatnonzero(self.rows).tolist()
-        unused = tuple(column for column in answers.report.unused if column != self.name)
-        if not numbers:
+        source, n_rows = self.table.source, int(self.rows.sum())
+        if not n_rows:
             return answers.reported(note("no-catch", source, column=self.name))
         given, findings = self._responses_given(), list[Finding]()
         scores = {row: _score_repeated_object(response) for row, response in given.items()}
-        repeated = {row: score for row, score in scores.items() if score is not None}
+        right = {row: score for row, score in scores.items() if score is not None}
         if self.by == "expected":
-            expected = self._expected(answers, given, repeated)
-            right = repeated | {
-                row: row in given and _same_response(given[row], response) for row, response in expected.items()
+            expected = self._expected(answers, given, right)
+            right |= {
+                row: row in given and _without_marks(given[row]) == _without_marks(each)
+                for row, each in expected.items()
             }
         else:
-            usual = _majority_responses(
-                {row: response for row, response in given.items() if row not in repeated}, answers.kind
-            )
-            right = repeated | {row: given[row] == response for row, response in usual.items()}
-            if len(repeated) < len(numbers):
+            if len(right) < n_rows:
                 findings.append(note("catch-majority", source, column=self.name))
-        if n_open := len(numbers) - len(right):
-            findings.insert(0, note("catch-unjudged", source, n_answers=n_open))
-        left_out = (*answers.report.left_out, LeftOut(len(numbers), self.name, "catch"))
-        return answers.reported(
-            *findings, catches=self._scores_of_people(right, answers), unused=unused, left_out=left_out
-        )
+            others = {row: response for row, response in given.items() if row not in right}
+            right |= {row: given[row] == each for row, each in _majority_responses(others, answers.kind).items()}
+        if n_rows > len(right):
+            findings.insert(0, note("catch-unjudged", source, n_answers=n_rows - len(right)))
+        unused = tuple(column for column in answers.report.unused if column != self.name)
+        left_out = (*answers.report.left_out, LeftOut(n_rows, self.name, "catch"))
+        catches = self._scores_of_people(right, answers)
+        return answers.reported(*findings, catches=catches, unused=unused, left_out=left_out)
 
     def _responses_given(self) -> dict[int, Response]:
         """Return the responses, by row: read among all rows, or alone where no other row is about their objects."""
@@ -100,20 +93,21 @@ class CatchRows:
         """Return what the right answers say, by row: the table is read with them in place of the answers."""
         column = _answer_column(answers)
         if column is None:
-            near = answers.report.columns.get("near")
-            if near is None and not repeated:
-                raise ValueError(
-                    f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
-                    f"answer; for questions of kind {answers.kind} let it say yes or no"
-                )
-            return {} if near is None else self._expected_near(near[0], given)
-        table = replace(self.table, load=self._with_right_answers(column))
+            return self._expected_near(answers, given, repeated)
+        table = replace(self.table, load=partial(self._load_right_answers, column))
         best: dict[int, Response] = {}
         bad_rows: dict[int, Finding] = {}
         failed: ValueError | None = None
         for some in (table, with_rows(table, self.rows)):  # alone, they may be objects where answers are sides
-            found, bad, error = self._try_reading(some)
-            best, bad_rows, failed = max(best, found, key=len), bad | bad_rows, failed or error
+            try:
+                read = self.read(some)
+            except BadAnswers as error:
+                bad_rows = {row.row: row for row in error.bad_rows} | bad_rows
+            except ValueError as error:
+                failed = failed or error
+            else:
+                best = max(best, _responses(read, self.rows), key=len)
+                bad_rows = {row.row: row for row in read.report.bad_rows} | bad_rows
             if len(best) == self.rows.sum():
                 return best
         open_rows = given.keys() - best.keys() - repeated.keys()
@@ -124,50 +118,38 @@ class CatchRows:
             raise ValueError(f"right answers in column {self.name!r} cannot be read: {failed}") from failed
         return best
 
-    def _try_reading(self, table: Table) -> tuple[dict[int, Response], dict[int, Finding], ValueError | None]:
-        """Return what a table says in these rows, those that cannot be used, and why it cannot be read at all."""
-        try:
-            read = self.read(table)
-        except BadAnswers as error:
-            return {}, _by_row(error.bad_rows), None
-        except ValueError as error:
-            return {}, {}, error
-        return _responses(read, self.rows), _by_row(read.report.bad_rows), None
+    def _load_right_answers(self, column: str, names: Sequence[str]) -> LoadedRows:
+        """Return the table in which a column holds the right answers in place of those given."""
+        if column not in names:
+            return self.table.load(names)
+        loaded = self.table.load(list(dict.fromkeys([*names, self.name])))
+        both = join_rows([loaded.columns[column], loaded.columns[self.name]])
+        return loaded.with_columns({column: both[np.arange(len(loaded)) + len(loaded) * self.rows]})
 
-    def _with_right_answers(self, column: str) -> Callable[[Sequence[str]], LoadedRows]:
-        """Return a way to load the table in which a column holds the right answers in place of those given."""
-
-        def load(names: Sequence[str]) -> LoadedRows:
-            if column not in names:
-                return self.table.load(names)
-            loaded = self.table.load(list(dict.fromkeys([*names, self.name])))
-            mixed = _with_right_answers_in(loaded.columns[column], loaded.columns[self.name], self.rows)
-            return replace(loaded, columns=loaded.columns | {column: mixed})
-
-        return load
-
-    def _expected_near(self, near: str, given: dict[int, Response]) -> dict[int, Response]:
+    def _expected_near(
+        self, answers: Answers, given: dict[int, Response], repeated: Mapping[int, bool]
+    ) -> dict[int, Response]:
         """Return what right answers say where columns name what is near and far; they name the near object."""
-        loaded = self.table.load([self.name, near])
-        right, found = (loaded.columns[name].map_values(str, "", object) for name in (self.name, near))
+        near = answers.report.columns.get("near")
+        if near is None and not repeated:
+            raise ValueError(
+                f"{self.table.source}: right answers in column {self.name!r} can be used where a column holds the "
+                f"answer; for questions of kind {answers.kind} let it say yes or no"
+            )
+        if near is None:
+            return {}
+        right, found = (self.table.texts(name) for name in (self.name, near[0]))
         return {row: response if right[row] == found[row] else frozenset() for row, response in given.items()}
 
     def _scores_of_people(self, right: Mapping[int, bool], answers: Answers) -> Catches:
         """Return how many catch questions each person answered, and how many rightly."""
-        who = dict.fromkeys(right, "")
-        if "annotator" in answers.report.columns:
-            column = answers.report.columns["annotator"][0]
-            cells = self.table.load([column]).columns[column].map_values(str, "", object)
-            who = {row: cells[row] for row in right}
-        people = sorted(set(who.values()))
-        n = Counter(who.values())
-        n_right = Counter(who[row] for row, is_right in right.items() if is_right)
-        counts = tuple(n[person] for person in people), tuple(n_right[person] for person in people)
-        return Catches(self.name, self.by, tuple(people), *counts)
-
-
-def _by_row(bad_rows: Sequence[Finding]) -> dict[int, Finding]:
-    return {row.row: row for row in bad_rows}
+        column = answers.report.columns.get("annotator")
+        cells = self.table.texts(column[0]) if column else np.full(len(self.rows), "", object)
+        n_asked = Counter(cells[row] for row in right)
+        n_right = Counter(cells[row] for row, is_right in right.items() if is_right)
+        people = tuple(sorted(n_asked))
+        counts = (tuple(n[person] for person in people) for n in (n_asked, n_right))
+        return Catches(self.name, self.by, people, *counts)
 
 
 def catch_rows(table: Table, marking_column: str, columns: Mapping[str, Any] | None, read: ReadTable) -> CatchRows:
@@ -191,10 +173,8 @@ def _catch_mask(column: Column, table: Table, read: ReadTable) -> tuple[NDArray[
     words = {normalize_code(value) for value in column.values} - EMPTY_WORDS
     marked = column.map_values(lambda value: normalize_code(value) not in EMPTY_WORDS, False, np.bool_)
     truth = words <= YES_WORDS | NO_WORDS
-    if (
-        truth and words & NO_WORDS and not marked.all()
-    ):  # 0 and 1 next to empty cells: answers, if answers are written so
-        truth = not words <= _known_values(table, ~marked, read)
+    if truth and words & NO_WORDS and not marked.all():
+        truth = not words <= _known_values(table, ~marked, read)  # 0 and 1 may be answers, next to empty cells
     if truth:
         return column.map_values(lambda value: normalize_code(value) in YES_WORDS, False, np.bool_), "majority"
     return marked, "expected"
@@ -207,10 +187,8 @@ def _known_values(table: Table, rows: NDArray[np.bool_], read: ReadTable) -> set
     except ValueError:
         return set()
     answer = _answer_column(answers)
-    known = set(map(str, answers.comparisons.objects.tolist()))
-    return known | (
-        {normalize_code(value) for value in table.load([answer]).columns[answer].values} if answer else set()
-    )
+    written = table.load([answer]).columns[answer].values if answer else []
+    return {*map(str, answers.comparisons.objects.tolist()), *map(normalize_code, written)}
 
 
 def _answer_column(answers: Answers) -> str | None:
@@ -231,12 +209,8 @@ def _responses(answers: Answers, chosen: NDArray[np.bool_]) -> dict[int, Respons
     return {row: frozenset(each) for row, each in responses.items()}
 
 
-def _same_response(response: Response, expected: Response) -> bool:
-    """Return whether two answers say the same, whichever of two twins they name."""
-    return _without_marks(response) == _without_marks(expected)
-
-
 def _without_marks(response: Response) -> Response:
+    """Return what a response says, whichever of two twins it names."""
     return frozenset(tuple(label.rstrip(REPEAT_MARK) for label in row) for row in response)
 
 
@@ -250,17 +224,12 @@ def _score_repeated_object(response: Response) -> bool | None:
 
 def with_labels(loaded: LoadedRows, found: LayoutMatch, names: Sequence[Any]) -> LoadedRows:
     """Return columns in which objects have labels in place of their numbers."""
-    new = {}
-    for column in objects_of(found, loaded.columns):
-        cells = loaded.columns[column.name]
-        new[column.name] = deduplicate(
-            cells.codes, [names[v] if _is_index(v, len(names)) else str(v) for v in cells.values]
-        )
-    return replace(loaded, columns=loaded.columns | new)
 
+    def label(value: Any) -> Any:
+        return names[value] if isinstance(value, int) and 0 <= value < len(names) else str(value)
 
-def _is_index(value: Any, n_names: int) -> bool:
-    return isinstance(value, int) and 0 <= value < n_names
+    columns = {each.name: loaded.columns[each.name] for each in objects_of(found, loaded.columns)}
+    return loaded.with_columns({name: column.replace_values(label) for name, column in columns.items()})
 
 
 def mark_repeated_objects(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
@@ -277,41 +246,32 @@ def mark_repeated_objects(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
         own = columns[at]
         twice = np.any([rows_with_same_label(own, columns[other]) for other in others], axis=0)
         if twice.any():
-            values = [*loaded.columns[own.name].values]
+            values = loaded.columns[own.name].values
             codes = np.where(twice, own.codes + len(values), own.codes).astype(np.int32)
             new[own.name] = Column(codes, [*values, *(f"{value}{REPEAT_MARK * (at + 1)}" for value in values)])
-    if "items" in found.roles and len(found.roles["items"]) == 1:
-        name = found.roles["items"][0]
-        column = loaded.columns[name]
-        new[name] = deduplicate(column.codes, [_mark_repeats_in_list(items) for items in split_column(column)])
-    return replace(loaded, columns=loaded.columns | new)
-
-
-def _mark_repeats_in_list(items: Sequence[str]) -> str:
-    """Write a list in which items that are there twice have two labels."""
-    return json.dumps([f"{item}{REPEAT_MARK * items[:at].count(item)}" for at, item in enumerate(items)])
-
-
-def _with_right_answers_in(answer: Column, right: Column, wanted: NDArray[np.bool_]) -> Column:
-    """Return a column of answers with the right ones where they are wanted."""
-    codes = np.where(wanted, np.where(right.codes < 0, -1, right.codes + len(answer.values)), answer.codes)
-    values: dict[Any, int] = {}
-    new = [values.setdefault(value, len(values)) for value in [*answer.values, *right.values]]
-    return Column(np.append(np.array(new, np.int32), np.int32(-1))[codes], list(values))
+    items = found.roles.get("items", ())
+    if len(items) == 1:
+        column = loaded.columns[items[0]]
+        marked = [
+            [f"{item}{REPEAT_MARK * each[:at].count(item)}" for at, item in enumerate(each)]
+            for each in split_column(column)
+        ]
+        new[items[0]] = deduplicate(column.codes, list(map(json.dumps, marked)))
+    return loaded.with_columns(new)
 
 
 def _majority_responses(given: dict[int, Response], kind: str) -> dict[int, Response]:
     """Return by line the response of more than half of at least three people to the same question."""
+    questions = {line: _question(response, kind) for line, response in given.items()}
     asked: dict[Any, Counter[Response]] = defaultdict(Counter)
-    for response in given.values():
-        asked[_question(response, kind)][response] += 1
+    for line, response in given.items():
+        asked[questions[line]][response] += 1
     usual = {
         question: most
         for question, counts in asked.items()
         for most, number in counts.most_common(1)
         if counts.total() >= MIN_PEOPLE and 2 * number > counts.total()
     }
-    questions = {line: _question(response, kind) for line, response in given.items()}
     return {line: usual[question] for line, question in questions.items() if question in usual}
 
 

@@ -1,22 +1,16 @@
 """Answers as the place of the option chosen: what names, sides, numbers and truth values mean.
 
-An answer names the object itself, or the side it was on, or is a code. Which of these it is, and which option a code
-means, is a property of the whole column and never guessed row by row. With two options:
-
-- 1 and 2 count from 1;
-- 0 and 1 either count from 0, or 1 means that the first was chosen; +1 and -1 are "as written" and "reversed", or left
-  and right on a line; true and false tell whether something was chosen, and not what. None of these is guessed, unless
-  a program is known to write them, or the column is named after the option (left_chosen);
-- a single value all through the column (only 1, only 0) may be either.
-
-With more options numbers count, from 0 if there is a 0, from 1 if there is the number of options, and are not guessed
-if there is neither.
+Which of these an answer is, and which option a code means, is a property of the whole column and never guessed row by
+row. Numbers count from 1 where the number of options occurs and 0 does not, and from 0 the other way round. Of two
+options, 0 and 1, +1 and -1, and truth values may as well tell whether the first was chosen: they are ambiguous, unless
+a program is known to write them, or the column is named after the option (left_chosen).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -31,9 +25,7 @@ from nearer.io.table import Codes, Column, Numbers, RowErrors
 
 UNDECIDED = -2
 _UNKNOWN = -1
-MAX_MISTAKEN_SHARE = (
-    0.05  # share of answers that may be mistakes; a reading that leaves more unexplained is not the right one
-)
+MAX_MISTAKEN_SHARE = 0.05  # of answers; a reading that leaves more unexplained is not the right one
 
 _UNDECIDED = (
     "canttell cannottell cantsay cannotsay cantdecide cannotdecide dontknow donotknow dunno idk noidea equal equally "
@@ -73,25 +65,37 @@ def read_places(
     wanted: str = "chosen",
 ) -> NDArray[np.int8]:
     """Return the place, (n,), of the option chosen, or UNDECIDED, or -1 in rows that are bad."""
-    usable = ~errors.bad & (answer.codes >= 0)
+    usable = ~errors.bad & answer.filled
+    n_options = len(options)
     position = {str(label): index for index, label in enumerate(labels)}
     named = answer.map_values(lambda value: position.get(str(value), -1), -1, np.int32)
     by_label = np.full(len(named), _UNKNOWN, np.int8)
-    for place in range(len(options) - 1, -1, -1):
+    for place in range(n_options - 1, -1, -1):
         by_label[(named >= 0) & (named == options[place])] = place
     coded = _coded(answer, usable, coding)
-    known = coding.places(coded, len(options)) if coded else {}
-    tried = _trial_coding(coded, len(options)) if known is None else known
-    by_word = answer.map_values(lambda value: place_of_word(value, names, len(options)), _UNKNOWN, np.int8)
+    known = coding.places(coded, n_options) if coded else {}
+    tried = known
+    if tried is None:  # as many answers as possible mean something, to see whether they are codes at all
+        values = sorted({normalize_code(value) for value in coded})
+        small = [value for value in values if -1 <= (integer(value) or 0) <= n_options]
+        tried = {value: min(at, n_options - 1) for at, value in enumerate(small)}
+    by_word = answer.map_values(lambda value: place_of_word(value, names, n_options), _UNKNOWN, np.int8)
     by_code = answer.map_values(lambda value: tried.get(normalize_code(value), _UNKNOWN), _UNKNOWN, np.int8)
     if coding.first is not None:
         by_word[by_code >= 0] = _UNKNOWN
+
+    def ambiguous(rows: NDArray[np.bool_], values: list[Any]) -> AmbiguousCoding:
+        examples = (
+            (normalize_code(answer.value(row)), titles or [shortened(labels[codes[row]]) for codes in options])
+            for row in np.flatnonzero(rows).tolist()
+        )
+        return AmbiguousCoding(f"{source}: {_describe_ambiguity(values, examples, n_options, not titles, wanted)}")
+
     # A word or a number means the same thing all through a column, also where an object happens to have its name.
     if _answers_name_objects(by_label, by_code, usable, answer, source, known=coding.known):
         by_code[:] = _UNKNOWN
     elif known is None and (by_code[usable] >= 0).any():
-        rows = usable & (by_code >= 0)
-        raise AmbiguousCoding(_describe_ambiguity(answer, labels, options, rows, coded, source, titles, wanted))
+        raise ambiguous(usable & (by_code >= 0), coded)
     else:
         by_label[answer.map_values(is_coded, False, bool)] = _UNKNOWN
     undecided = answer.map_values(is_undecided, False, bool) & (by_word < 0) & (by_code < 0)
@@ -103,11 +107,11 @@ def read_places(
     places = np.where(by_label >= 0, by_label, np.where(by_word >= 0, by_word, by_code))
     places[undecided] = UNDECIDED
     unknown = usable & (places == _UNKNOWN)
-    if len(options) == 2 and coding.first is None and not (usable & (places >= 0)).any():
-        words = [answer.values[code] for code in np.unique(answer.codes[unknown]).tolist()]
+    if n_options == 2 and coding.first is None and not (usable & (places >= 0)).any():
+        words = answer[unknown].present
         if len(words) == 2:  # two keys, or yes and no
-            raise AmbiguousCoding(_describe_ambiguity(answer, labels, options, unknown, words, source, titles, wanted))
-    errors.add(answer.codes < 0, "missing", what="answer")
+            raise ambiguous(unknown, words)
+    errors.add(~answer.filled, "missing", what="answer")
     if not titles:
         _find_gaps(options, (by_label < 0) & (by_word < 0), places, answer, errors)
 
@@ -121,64 +125,38 @@ def read_places(
 
 def _coded(answer: Column, usable: NDArray[np.bool_], coding: Coding) -> list[Any]:
     """Return the distinct answers that are codes: numbers and truth values, or anything if the caller says one."""
-    present = [answer.values[code] for code in np.unique(answer.codes[usable]).tolist()]
+    present = answer[usable].present
     if coding.first is None:
         return [value for value in present if is_coded(value)]
     first = normalize_code(coding.first)
     return [value for value in present if normalize_code(value) == first or not is_undecided(value)]
 
 
-def _trial_coding(coded: list[Any], n_options: int) -> dict[str, int]:
-    """Return a coding under which as many answers as possible mean something, to see whether they are codes at all."""
-    values = sorted({normalize_code(value) for value in coded})
-    small = [value for value in values if (number := integer(value)) is None or -1 <= number <= n_options]
-    return {value: min(at, n_options - 1) for at, value in enumerate(small)}
-
-
 def _describe_ambiguity(
-    answer: Column,
-    labels: list[Any],
-    options: Sequence[Codes],
-    rows: NDArray[np.bool_],
-    coded: list[Any],
-    source: str,
-    titles: Sequence[str],
-    wanted: str,
+    coded: list[Any], examples: Iterable[tuple[str, Sequence[str]]], n_options: int, have_names: bool, wanted: str
 ) -> str:
-    """Return both readings of an ambiguous coding, with the first row in which they differ."""
+    """Return both readings of an ambiguous coding, with the first of some answers, and options, that they differ on."""
     values = sorted({normalize_code(value) for value in coded})
-    n_options = len(options)
     numbers = [number for value in values if (number := integer(value)) is not None]
     counted = len(numbers) == len(values) and min(numbers) >= 0 and (n_options > 2 or max(numbers) > 1 or min(numbers))
     what = "that may count from 0 or from 1" if counted else "whose meaning is ambiguous"
-    message = f"{source}: the answers are {_join_values(values)}, {what}"
-    readings = []
+    message = f"the answers are {' and '.join(values) if len(values) < 3 else ', '.join(values[:6])}, {what}"
+    readings: dict[str, dict[str, int]] = {}
     for first in candidates(coded, n_options):
-        try:
-            meaning = Coding(first=first).places(coded, n_options) or {}
-        except ValueError:
-            continue
-        readings.append((first, meaning))
-    for row in np.flatnonzero(rows).tolist():
-        value = normalize_code(answer.values[answer.codes[row]])
-        places = [meaning.get(value, -1) for _, meaning in readings]
-        if len(set(places)) < 2 or min(places) < 0:
-            continue
-        shown = [titles[at] if titles else shortened(labels[options[at][row]]) for at in range(n_options)]
-        for (first, _), place in zip(readings, places, strict=True):
-            message += (
-                f"; if {first} means the first option, then {value} chooses {shown[place]} from {', '.join(shown)}"
-            )
-        break
+        with suppress(ValueError):
+            readings[first] = Coding(first=first).places(coded, n_options) or {}
+    for value, shown in examples:
+        places = {first: meaning.get(value, -1) for first, meaning in readings.items()}
+        if len(set(places.values())) > 1 and min(places.values()) >= 0:
+            for first, place in places.items():
+                options = ", ".join(shown)
+                message += f"; if {first} means the first option, then {value} chooses {shown[place]} from {options}"
+            break
     if not readings:  # true and false name none of three
         return f"{message}. Write the name or the position of the {wanted} item"
     names = f"the name of the {wanted} item" if n_options > 2 else "left and right"
-    names += ", or the objects" if n_options == 2 and not titles else ""
-    return f"{message}. Use {one_of('first_is', [first for first, _ in readings])}, or write {names}"
-
-
-def _join_values(values: list[str]) -> str:
-    return " and ".join(values) if len(values) < 3 else ", ".join(values[:6])
+    names += ", or the objects" if n_options == 2 and have_names else ""
+    return f"{message}. Use {one_of('first_is', readings)}, or write {names}"
 
 
 def _find_gaps(
@@ -214,11 +192,10 @@ def _answers_name_objects(
         return n_labels > n_sides if known else n_labels >= n_sides
     enough = (1 - MAX_MISTAKEN_SHARE) * int((labels | sides).sum())
     if (n_labels >= enough) == (n_sides >= enough):
-        first = int(np.flatnonzero(differ)[0])
         raise ValueError(
-            f"{source}: the answers can be read as objects or as places (such as {answer.text(first)}), which is not "
-            f"the same in {int(differ.sum())} rows; rename the objects (o1, o2, ...), or put what was nearer and what "
-            "was farther into columns near and far"
+            f"{source}: the answers can be read as objects or as places (such as "
+            f"{shortened(answer.value(int(differ.argmax())))}), which is not the same in {int(differ.sum())} rows; "
+            "rename the objects (o1, o2, ...), or put what was nearer and what was farther into columns near and far"
         )
     return n_labels >= enough
 
@@ -228,18 +205,15 @@ def place_of_word(value: Any, names: list[str], n_options: int) -> int:
     word = normalize_name(str(value))
     if not word or word.isdigit():
         return _UNKNOWN
-    spelled_names = [normalize_name(name) for name in names]
-    if word in spelled_names:
-        return spelled_names.index(word)
-    for place, words in enumerate(_words_of_places(n_options)):
-        if word in words:
-            return place
+    for words_of_places in ([[normalize_name(name)] for name in names], _words_of_places(n_options)):
+        for place, words in enumerate(words_of_places):
+            if word in words:
+                return place
     return _UNKNOWN
 
 
 @cache
 def _words_of_places(n_options: int) -> list[list[str]]:
-    """Return the words for each of some places."""
     if n_options in _SIDE_WORDS:
         return [words.split() for words in _SIDE_WORDS[n_options]]
     return [[*ORDINALS[place : place + 1], f"option{place + 1}", f"item{place + 1}"] for place in range(n_options)]
@@ -290,24 +264,16 @@ class Coding:
             return replace(self, as_written=True, reversed=normalize_name(name) in RIGHT_CHOSEN)
         return self
 
-    def counts_from(self) -> int:
-        """Return the number that means the first of many options."""
-        number = None if self.first is None else integer(self.first)
-        if number is None:
-            raise ValueError(
-                f"first_is={self.first!r}: it must be a number where there are more than two options; if the answers "
-                "are no numbers, write the name or the position of what was chosen"
-            )
-        return number
-
     def places(self, values: Iterable[Any], n_options: int) -> dict[str, int] | None:
         """Return the place of every value; None if that is ambiguous.
 
         ``values`` are all distinct answers that name no option.
         """
         present = {normalize_code(value) for value in values}
+        if self.first is not None and n_options == 2:
+            return _two_options(self.first, present)
         if self.first is not None:
-            return self._from_first(present, n_options)
+            return {str(place + self.counts_from()): place for place in range(n_options)}
         if self.as_written and n_options == 2:
             return {value: 1 - place if self.reversed else place for value, place in _AS_WRITTEN.items()}
         numbers = {number for value in present if (number := integer(value)) is not None}
@@ -320,21 +286,28 @@ class Coding:
         zero, last = 0 in numbers, n_options in numbers  # other numbers are mistakes, and found row by row
         return None if zero == last else {str(place + (not zero)): place for place in range(n_options)}
 
-    def _from_first(self, present: set[str], n_options: int) -> dict[str, int]:
-        first = normalize_code(self.first)
-        if n_options > 2:
-            least = self.counts_from()
-            return {str(place + least): place for place in range(n_options)}
-        others = sorted(present - {first})
-        number = integer(first)
-        after = None if number is None else str(number + 1)
-        if len(others) > 1 and after not in others:
-            listed = ", ".join(map(repr, others[:6]))
-            raise ValueError(f"first_is={self.first!r}: which of {listed} means the second option is ambiguous")
-        if first not in present and after not in others and len(others) != 1:
-            raise ValueError(f"first_is={self.first!r}: no answer is {first!r}")
-        second = after if after in others else (others[0] if others else None)
-        return {first: 0} if second is None else {first: 0, second: 1}
+    def counts_from(self) -> int:
+        """Return the number that means the first of many options."""
+        number = None if self.first is None else integer(self.first)
+        if number is None:
+            raise ValueError(
+                f"first_is={self.first!r}: it must be a number where there are more than two options; if the answers "
+                "are no numbers, write the name or the position of what was chosen"
+            )
+        return number
+
+
+def _two_options(first_is: str, present: set[str]) -> dict[str, int]:
+    first = normalize_code(first_is)
+    others = sorted(present - {first})
+    number = integer(first)
+    after = None if number is None else str(number + 1)
+    if len(others) > 1 and after not in others:
+        listed = ", ".join(map(repr, others[:6]))
+        raise ValueError(f"first_is={first_is!r}: which of {listed} means the second option is ambiguous")
+    if first not in present and after not in others and len(others) != 1:
+        raise ValueError(f"first_is={first_is!r}: no answer is {first!r}")
+    return {first: 0} | dict.fromkeys([each for each in others if each == after] or others[:1], 1)
 
 
 def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:
@@ -342,7 +315,6 @@ def candidates(values: Iterable[Any], n_options: int) -> tuple[str, str]:
     present = {normalize_code(value) for value in values}
     if present & set(TRUTH_VALUES):
         return TRUTH_VALUES
-    if len(present) == 2 and not any(integer(value) is not None for value in present):
-        first, second = sorted(present)
-        return first, second
+    if len(present) == 2 and all(integer(value) is None for value in present):
+        return min(present), max(present)
     return ("1", "-1") if "-1" in present and n_options == 2 else ("0", "1")

@@ -1,13 +1,9 @@
 """Which column holds what, found by the names that people give to columns.
 
-A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete. Where columns make
-several layouts, one that explains all the columns of another goes before it. Several items and an answer, without a
-word on whether it is the odd or the central one, make two kinds of question, and are never guessed.
-
-Names are compared without case, spaces and punctuation: "Participant.ID" is "participantid". Failing that, the last
-part of a name with dots counts ("Input.anchor", "key_resp.rt"), if no other name ends in it. Items of one question
-stand in columns of one *family*: item1, item2, ... (from 0 or 1), item_a, item_b, ..., first, second, ..., a, b, c,
-..., or left, middle and right. A family has as many columns as the table has, three at least.
+A *role* is what a column means; a *layout* is a set of roles that makes a kind of question complete. Names are compared
+without case, spaces and punctuation; failing that, the last part of a name with dots counts ("key_resp.rt"). Items of
+one question stand in columns of one *family*: item1, item2, ..., first, second, ..., left, middle and right. Several
+items and an answer, without a word on whether it is the odd or the central one, make two kinds, and are never guessed.
 """
 
 from __future__ import annotations
@@ -15,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import takewhile
 from string import ascii_lowercase
 from typing import Any
 
 from nearer.data.labels import QUADRUPLET_NAMES, TRIPLET_NAMES, normalize_name
 from nearer.io.answers import KINDS, Kind
-from nearer.io.messages import listing, one_of, with_column, with_columns
+from nearer.io.messages import clipped, listing, one_of, with_column, with_columns
 
 _QUALTRICS_COLUMNS = {"StartDate", "RecordedDate", "ResponseId"}
 _QUALTRICS_ADVICE = (
@@ -43,7 +40,7 @@ class AmbiguousColumns(ValueError):
 
     def __init__(self, sentence: str, kinds: Sequence[str] = (), prompts: str = "", start: str = "") -> None:
         super().__init__(sentence)
-        self.kinds = tuple(dict.fromkeys(kinds))
+        self.kinds = tuple(kinds)
         self.prompts = prompts
         self.start = start or sentence
 
@@ -59,7 +56,7 @@ def find_columns(
     """Return the layout that the columns make, or say what was found and how to say which is which."""
     if kind is not None and kind not in KINDS:
         raise ValueError(f"the kind {kind!r} must be one of {', '.join(KINDS)}")
-    given = _given_roles(names, columns, source)
+    given = _given_roles(names, columns or {}, source)
     unwanted = {role for role, found in given.items() if not found}
     given = {role: found for role, found in given.items() if found}
     finder = _Finder([name for name in names if name not in without], given, unwanted, suggested or {})
@@ -73,12 +70,15 @@ def find_columns(
     ]
     if kind is None:
         found += finder.ambiguous_matches(found)
-    kinds = [each.layout.kind for each in found]
-    if len(set(kinds)) != 1:
-        what = "which make no known kind of question" if kind is None else f"which make no question of kind {kind!r}"
-        start = f"{source} has the columns {listing(names)}, {what}"
-        raise AmbiguousColumns(_explain(names, kind, kinds, source, finder), kinds, start=start)
-    return found[0]
+    kinds = dict.fromkeys(each.layout.kind for each in found)
+    if len(kinds) == 1:
+        return found[0]
+    start = f"{source} has the columns {listing(names)}"
+    if kinds:
+        ways = one_of("kind", kinds)
+        raise AmbiguousColumns(f"{start}, which can be read in several ways; use {ways}", tuple(kinds))
+    start += f", which make no {'known kind of question' if kind is None else f'question of kind {kind!r}'}"
+    raise AmbiguousColumns(f"{start}. {_advice(names, kind, finder)}", start=start)
 
 
 @dataclass(frozen=True)
@@ -105,19 +105,15 @@ class _Finder:
 
     def matched_roles(self, layout: Layout, kind: str | None) -> Roles:
         """Return the columns of those roles of a layout that there are; none if it cannot be what the caller says."""
-        allowed = {*layout.roles, *EXTRAS, "place"}
-        if "near" in layout.roles or "near_1" in layout.roles:
-            allowed |= {*SIDES, "answer"}
+        allowed = {*layout.roles, *EXTRAS, "place", *((*SIDES, "answer") if layout.says_near else ())}
         if not set(self.given) <= allowed or self.unwanted & set(layout.roles):
             return {}
         roles = {role: self.given[role] for role in layout.roles if role in self.given}
-        spelled = self._spelled()
+        spelled = self.spelled
         for family, spellings in FAMILIES.items():
-            if family[0] not in layout.roles or any(role in roles for role in family):
-                continue
-            spelling = next((each for each in spellings if all(name in spelled for name in each)), None)
-            if spelling is not None:
-                roles |= {role: (spelled[name],) for role, name in zip(family, spelling, strict=True)}
+            if family[0] in layout.roles and not any(role in roles for role in family):
+                spelling = next((each for each in spellings if all(name in spelled for name in each)), ())
+                roles |= {role: (spelled[name],) for role, name in zip(family, spelling, strict=False)}
         for role in layout.roles:
             if role not in roles and (found := self._find(role, roles, kind is not None)):
                 roles[role] = found
@@ -130,12 +126,14 @@ class _Finder:
         loose = [each for layout in OF_ITEMS if (each := self.match(layout, layout.kind))]
         return [each for each in loose if not any(_accounts_for(other, each) for other in found)]
 
-    def _spelled(self) -> dict[str, str]:
+    @cached_property
+    def spelled(self) -> dict[str, str]:
+        """The names that are not given, by how they are compared."""
         taken = {name for found in self.given.values() for name in found}
         return by_plain([name for name in self.names if name not in taken])
 
     def _find(self, role: str, roles: Roles, kind_is_given: bool) -> tuple[str, ...] | None:
-        spelled = self._spelled()
+        spelled = self.spelled
         taken = {name for found in roles.values() for name in found}
         suggested = self.suggested.get(role)
         if suggested is not None and suggested in self.names and suggested not in taken:
@@ -146,37 +144,34 @@ class _Finder:
         if role in ("odd", "central") and kind_is_given:
             spellings += SYNONYMS["answer"]
         if role == "ranking" and "shown" in roles:
-            in_order = [*takewhile(spelled.__contains__, (f"{ordinal}choice" for ordinal in ORDINALS))]
-            if in_order:
+            if in_order := [*takewhile(spelled.__contains__, (f"{ordinal}choice" for ordinal in ORDINALS))]:
                 return tuple(spelled[spelling] for spelling in in_order)
             spellings += SYNONYMS["chosen"] if kind_is_given else ()
         for spelling in spellings:
             if spelling in spelled and spelled[spelling] not in taken:
                 return (spelled[spelling],)
-        if role in ("shown", "chosen", "ranking"):
-            for spelling in spellings:
-                stems = {spelling, spelling.removesuffix("s"), "rank" if spelling == "ranking" else spelling}
-                columns = tuple(numbered(stems, spelled, taken).values())
-                if len(columns) > 1 or (columns and role == "chosen"):
-                    return columns
+        for spelling in spellings if role in ("shown", "chosen", "ranking") else ():
+            stems = {spelling, spelling.removesuffix("s"), "rank" if spelling == "ranking" else spelling}
+            columns = numbered(stems, spelled, taken)
+            if len(columns) > 1 or (columns and role == "chosen"):
+                return columns
         return next(families(spelled, taken), None) if role == "shown" else None
 
     def extras(self, layout: Layout, roles: Roles) -> Roles:
         """Return the columns that go with any kind of question."""
-        spelled = self._spelled()
+        spelled = self.spelled
         taken = {name for found in roles.values() for name in found}
         also: Roles = {"place": self.given["place"]} if "place" in self.given else {}
         for role in EXTRAS:
             found = self.given.get(role) or (None if role in self.unwanted else self._find(role, roles, False))
-            if found:
+            also |= {role: found} if found else {}
+        # Next to near and far, other columns may hold which side was chosen, and whether rows are correct as written.
+        loose = {"left": ("left",), "right": ("right",), "answer": SYNONYMS["answer"]} if layout.says_near else {}
+        for role, spellings in loose.items():
+            names = [spelled[each] for each in spellings if each in spelled and spelled[each] not in taken]
+            found = self.given.get(role) or tuple(names[:1])
+            if found and role not in self.unwanted and not set(found) & taken:
                 also[role] = found
-        if "near" in layout.roles or "near_1" in layout.roles:
-            # Other columns may hold which side was chosen, and whether rows are correct as written.
-            for role, spellings in (("left", ("left",)), ("right", ("right",)), ("answer", SYNONYMS["answer"])):
-                spelling = next((each for each in spellings if each in spelled and spelled[each] not in taken), None)
-                found = self.given.get(role) or ((spelled[spelling],) if spelling else None)
-                if found and role not in self.unwanted and not set(found) & taken:
-                    also[role] = found
         return also
 
 
@@ -190,16 +185,31 @@ def _accounts_for(one: LayoutMatch, other: LayoutMatch) -> bool:
     return its == mine and "left_1" not in one.layout.roles  # four items and an answer may be two pairs
 
 
-def _given_roles(names: Sequence[str], columns: Mapping[str, Any] | None, source: str) -> Roles:
+def _given_roles(names: Sequence[str], columns: Mapping[str, Any], source: str) -> Roles:
+    """Return the columns that the caller gives roles; object_1, object_2, ... are items, in that order."""
+    numbers = {int(role.removeprefix("object_")): role for role in columns if re.fullmatch(r"object_\d{1,4}", role)}
+    roles = {role: column for role, column in columns.items() if role not in numbers.values()}
+    if "objects" in roles:
+        roles["items"] = roles.pop("objects")
+    objects = [columns[role] for _, role in sorted(numbers.items()) if columns[role]]
+    if objects and ("items" in roles or len(objects) < 3):
+        raise ValueError(
+            "columns: items are three columns at least, object_1, object_2, object_3, ..., or one column of lists, "
+            "items; not both"
+        )
     given: Roles = {}
-    for role, column in _with_items(columns or {}).items():
+    for role, column in (roles | ({"items": objects} if objects else {})).items():
         if role not in ROLES:
-            roles = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
+            known = ", ".join(each for each in ROLES if each != "place")  # that is of our own files
             raise ValueError(
-                f"columns: {role!r} is no role of a column; roles are {roles}; and object_1, object_2, object_3, ... "
+                f"columns: {role!r} is no role of a column; roles are {known}; and object_1, object_2, object_3, ... "
                 "for items in columns of their own"
             )
-        listed = _columns_of_role(role, column, names)
+        listed = tuple(column or ())
+        if isinstance(column, str):
+            listed = tuple(split_names(column))
+            if role not in LISTS or column in names or not set(listed) <= set(names):
+                listed = (column,) if column.strip() else ()
         if len(listed) > 1 and role not in LISTS:
             raise ValueError(f"columns: {role!r} is one column, and {len(listed)} are named")
         for name in listed:
@@ -209,57 +219,26 @@ def _given_roles(names: Sequence[str], columns: Mapping[str, Any] | None, source
     return given
 
 
-def _with_items(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return roles in which object_1, object_2, ... are the items, in the order of their numbers."""
-    numbers = {int(role.removeprefix("object_")): role for role in columns if re.fullmatch(r"object_\d{1,4}", role)}
-    roles = {role: column for role, column in columns.items() if role not in numbers.values()}
-    if "objects" in roles:
-        roles["items"] = roles.pop("objects")
-    objects = [columns[role] for _, role in sorted(numbers.items()) if columns[role]]
-    if not objects:
-        return roles
-    if "items" in roles or len(objects) < 3:
-        raise ValueError(
-            "columns: items are three columns at least, object_1, object_2, object_3, ..., or one column of lists, "
-            "items; not both"
-        )
-    return roles | {"items": objects}
-
-
 def split_names(columns: Any) -> list[str]:
     """Return the columns that a caller gave a role: one, several, or several in a text such as "a+b+c"."""
     return [name.strip() for name in columns.split("+")] if isinstance(columns, str) else list(columns or ())
 
 
-def _columns_of_role(role: str, column: Any, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that a role was given: one, several (also as "a+b+c", for a list), or none."""
-    if not isinstance(column, str):
-        return tuple(column or ())
-    parts = tuple(split_names(column))
-    if role in LISTS and column not in names and set(parts) <= set(names):
-        return parts
-    return (column,) if column.strip() else ()
-
-
-def _explain(names: Sequence[str], kind: str | None, kinds: Sequence[str], source: str, finder: _Finder) -> str:
-    found = f"{source} has the columns {listing(names)}"
-    if kinds:
-        return f"{found}, which can be read in several ways; use {one_of('kind', dict.fromkeys(kinds))}"
-    what = "which make no known kind of question" if kind is None else f"which make no question of kind {kind!r}"
+def _advice(names: Sequence[str], kind: str | None, finder: _Finder) -> str:
     understood, missing = _best_partial_match(kind, finder)
     if understood:
         lacking = ", or ".join(" + ".join(roles) for roles in missing)
+        found = f"Found: {format_roles(understood)}; missing: {lacking}"
         advice = " or ".join(map(with_columns, missing[:2]))
-        found = f"{found}, {what}. Found: {format_roles(understood)}; missing: {lacking}"
         return f"{found}. If it is there, name it with {advice}{'' if len(missing[0]) == 1 else f'. {_NO_HEADER}'}"
     questions, of_qualtrics = unknown_questions(names), set(names) >= _QUALTRICS_COLUMNS
     if questions or of_qualtrics:
         program = "This is an export of Qualtrics" if of_qualtrics else "This looks like a table"
         such = f", such as {listing(questions[:2])}" if questions else ""
-        return f"{found}, {what}. {program} with a column for each question{such}{_QUALTRICS_ADVICE}"
+        return f"{program} with a column for each question{such}{_QUALTRICS_ADVICE}"
     wanted = dict.fromkeys(" + ".join(each.roles) for each in LAYOUTS if kind in (None, each.kind))
     example = {"odd-one-out": "object_1", "most-central": "object_1", "quadruplet": "left_1"}.get(kind or "", "anchor")
-    return f"{found}, {what}. Expected {', or '.join(wanted)}; name them with {with_column(example)}. {_NO_HEADER}"
+    return f"Expected {', or '.join(wanted)}; name them with {with_column(example)}. {_NO_HEADER}"
 
 
 def _best_partial_match(kind: str | None, finder: _Finder) -> tuple[Roles, list[tuple[str, ...]]]:
@@ -357,14 +336,11 @@ def by_plain(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def numbered(stems: set[str], spelled: Mapping[str, str], taken: set[str]) -> dict[int, str]:
-    """Return the columns stem_1, stem_2, ... by their numbers, in order."""
-    numbers = {}
-    for spelling, name in spelled.items():
-        match = re.fullmatch(r"(.*?)(\d{1,4})", spelling)
-        if match and match[1] in stems and name not in taken:
-            numbers[int(match[2])] = name
-    return dict(sorted(numbers.items()))
+def numbered(stems: set[str], spelled: Mapping[str, str], taken: set[str]) -> tuple[str, ...]:
+    """Return the columns stem_1, stem_2, ... in the order of their numbers."""
+    matches = ((re.fullmatch(r"(.*?)(\d{1,4})", spelling), name) for spelling, name in spelled.items())
+    numbers = {int(match[2]): name for match, name in matches if match and match[1] in stems and name not in taken}
+    return tuple(name for _, name in sorted(numbers.items()))
 
 
 def families(spelled: Mapping[str, str], taken: set[str]) -> Iterator[tuple[str, ...]]:
@@ -396,26 +372,17 @@ def _numbered_families(free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
 
 
 def _series(spellings: Sequence[str], free: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
-    n_found = next((at for at, spelling in enumerate(spellings) if spelling not in free), len(spellings))
-    if n_found >= MIN_FAMILY:
-        yield tuple(free[spelling] for spelling in spellings[:n_found])
+    found = tuple(free[each] for each in takewhile(free.__contains__, spellings))
+    if len(found) >= MIN_FAMILY:
+        yield found
 
 
 _TWO_NAMES = [
-    ("left", "right"),
-    ("leftobject", "rightobject"),
-    ("leftitem", "rightitem"),
-    ("leftimage", "rightimage"),
-    ("objectleft", "objectright"),
-    ("itemleft", "itemright"),
-    ("stimulusleft", "stimulusright"),
-    ("imageleft", "imageright"),
+    *(("left" + what, "right" + what) for what in ("", "object", "item", "image")),
+    *((what + "left", what + "right") for what in ("object", "item", "stimulus", "image")),
     *((stem + "1", stem + "2") for stem in [*STEMS, "comparison", "test"]),
     *((stem + "a", stem + "b") for stem in [*STEMS, "comparison", "test"]),
-    ("first", "second"),
-    ("a", "b"),
-    ("b", "c"),
-    ("j", "k"),
+    *(("first", "second"), ("a", "b"), ("b", "c"), ("j", "k")),
 ]
 _PAIR_NAMES = [
     ("left1", "left2", "right1", "right2"),
@@ -430,7 +397,7 @@ _PAIR_NAMES = [
 SIDES = ("left", "right")
 NEAR_FAR, PAIRS = ("near_1", "near_2", "far_1", "far_2"), ("left_1", "left_2", "right_1", "right_2")
 FAMILIES: dict[tuple[str, ...], list[Any]] = {SIDES: _TWO_NAMES, NEAR_FAR: list(QUADRUPLET_NAMES), PAIRS: _PAIR_NAMES}
-MAX_NAME_CHARACTERS, MAX_LISTED_NAMES = 40, 5  # characters of a name, and names of a role, in a message
+MAX_LISTED_NAMES = 5  # of a role, in a message
 LISTS = ("items", "shown", "chosen", "ranking")
 EXTRAS = ("annotator", "trial", "seconds", "confidence", "weight")
 
@@ -443,6 +410,11 @@ class Layout:
 
     kind: Kind
     roles: tuple[str, ...]
+
+    @property
+    def says_near(self) -> bool:
+        """Whether columns say themselves what is near and what is far."""
+        return "near" in self.roles or "near_1" in self.roles
 
 
 LAYOUTS = (
@@ -492,11 +464,12 @@ def format_roles(roles: Roles) -> str:
     """Return which columns have which roles, for a message."""
     parts = []
     for role, names in roles.items():
-        short = [
-            name if len(name) <= MAX_NAME_CHARACTERS else name[: MAX_NAME_CHARACTERS - 3] + "..." for name in names
-        ]
+        short = list(map(clipped, names))
         listed = " + ".join(short if len(short) <= MAX_LISTED_NAMES else [*short[:2], "...", short[-1]])
-        parts.append(
-            role if [normalize_name(name) for name in names] == [normalize_name(role)] else f"{role} = {listed}"
-        )
+        parts.append(f"{role} = {listed}" if has_other_names({role: names}) else role)
     return ", ".join(parts)
+
+
+def has_other_names(columns: Roles) -> bool:
+    """Whether columns were read that are not called as what they hold."""
+    return any([normalize_name(name) for name in names] != [normalize_name(role)] for role, names in columns.items())

@@ -1,15 +1,10 @@
 """CSV, TSV and the like, from bytes to tables.
 
-A fast and an exact reader agree. The fast one, `cut_cells`, cuts columns a piece at a time by whole arrays, and is used
-only where it cannot be wrong about lines: quotes stand around whole cells, and every line is a row. The *ends* of cells
-are the delimiters and newlines of a piece that stand between no quotes; a row is as wide as it has ends. The exact one
-follows Python's csv module row by row, across quoted newlines and blank lines. Everything happens in the calling
-thread: pyarrow's own CSV readers leave work to threads that outlive them, hold our objects, and abort the process if it
-is about to end.
-
-What a file is, its first bytes tell and not its name: people rename spreadsheets to .csv. Answers become 5 to 15 times
-larger when they are decompressed, even a list of all triplets in order; a file made to fill the memory, up to 1000
-times. What grows beyond 16 MB and 200 times its size is refused as soon as it does, whatever sizes the file claims.
+A fast and an exact reader agree: `cut_cells` cuts columns by whole arrays where every line is a row and quotes stand
+around whole cells; `parse_rows` follows Python's csv module. Both work in the calling thread: the CSV readers of
+pyarrow leave work to threads that outlive them, and abort the process if it is about to end. What a file is, its first
+bytes tell and not its name. Answers become 5 to 15 times larger when they are decompressed; a file made to fill the
+memory, up to 1000 times.
 """
 
 from __future__ import annotations
@@ -22,10 +17,10 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice, repeat
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +30,7 @@ from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
 from nearer.io.messages import note
-from nearer.io.table import MAX_BAD_ROWS, Column, Encoder, LoadedRows, RowSources, Table, deduplicate
-
-Read: TypeAlias = tuple[list[Column], NDArray[np.int64], list[Finding], int]
+from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, encode_cells
 
 _PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
@@ -52,15 +45,10 @@ class NoRows(ValueError):
     """A file that holds no table, or a header alone."""
 
 
-def wrong_width(source: str, line: int, n_cells: int, width: int) -> Finding:
-    """Return the error of a row with too few or too many cells."""
-    return Finding("cells", "error", Source(source, line), {"n_cells": n_cells, "width": width})
-
-
 def cut_cells(
-    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
-) -> Read | None:
-    """Return the columns at ``positions``, the lines of rows, and rows of a wrong width, below a header of one line.
+    data: bytes, delimiter: str, names: Sequence[str], wanted: Sequence[str], source: str, keep_spaces: bool
+) -> LoadedRows | None:
+    """Return the columns wanted below a header of one line, and rows of a wrong width among the bad rows.
 
     Returns None without pyarrow, and where anything is odd: quotes inside cells, cells over several lines, blank lines,
     line ends of old, or empty cells beyond the last column.
@@ -69,9 +57,10 @@ def cut_cells(
         import pyarrow as pa
     except ModuleNotFoundError:
         return None
+    width = len(names)
     if width < 2 or data.count(b"\r") != data.count(b"\r\n") or not _plainly_quoted(data, delimiter):
         return None
-    encoders = {position: Encoder() for position in positions}
+    encoders = {name: Encoder() for name in wanted}
     lines: list[NDArray[np.int64]] = []
     bad_rows: list[Finding] = []
     n_bad, line = 0, 2
@@ -89,18 +78,22 @@ def cut_cells(
                 return None
             try:
                 cells = pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(piece))
-                for position, encoder in encoders.items():
-                    encoder.add_coded(*_coded(cells.take(pa.array(first[right] + position)), position == width - 1))
+                for name, encoder in encoders.items():
+                    position = names.index(name)
+                    column = cells.take(pa.array(first[right] + position)).dictionary_encode()
+                    values: list[str] = column.dictionary.to_pylist()
+                    ends = (value.rstrip("\r\n") if position == width - 1 else value[:-1] for value in values)
+                    encoder.add_coded(column.indices.to_numpy(), [value.strip('"') for value in ends])
             except (pa.ArrowException, UnicodeDecodeError):  # no UTF-8
                 return None
             for at in wrong[: MAX_BAD_ROWS - len(bad_rows)].tolist():
-                bad_rows.append(wrong_width(source, line + at, int(widths[at]), width))
+                bad_rows.append(_wrong_width(source, line + at, int(widths[at]), width))
             n_bad += len(wrong)
             lines.append(right + line)
             line += len(widths)
             bar.update(len(widths))
-    columns = {position: encoder.column(strip=not keep_spaces) for position, encoder in encoders.items()}
-    return [columns[position] for position in positions], np.concatenate(lines), bad_rows, n_bad
+    columns = {name: encoder.column(strip=not keep_spaces) for name, encoder in encoders.items()}
+    return LoadedRows(columns, RowSources(source, np.concatenate(lines)), bad_rows, n_bad)
 
 
 def _pieces(data: bytes) -> Iterator[NDArray[np.uint8]]:
@@ -141,31 +134,17 @@ def _is_harmless(row: bytes, n_more: int, delimiter: bytes) -> bool:
     return not row.strip() or (n_more > 0 and bare.endswith(delimiter * n_more))
 
 
-def _coded(cells: Any, is_last: bool) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the cells of a column as codes and the values that they stand for."""
-    column = cells.dictionary_encode()
-    values: list[str] = column.dictionary.to_pylist()
-    bare = (value.rstrip("\r\n") if is_last else value[:-1] for value in values)
-    return column.indices.to_numpy(), [value.strip('"') for value in bare]
-
-
 def _plainly_quoted(data: bytes, delimiter: str) -> bool:
     """Whether every quote stands at the very beginning or end of a cell, by turns."""
     if b'"' not in data:
         return True
     whole = np.frombuffer(data, np.uint8)
-    before = np.zeros(256, bool)
-    before[[ord(delimiter), 10]] = True
-    after = before.copy()
-    after[13] = True
+    before = np.isin(np.arange(256), [ord(delimiter), _NEWLINE])
+    after = np.isin(np.arange(256), [ord(delimiter), _NEWLINE, ord("\r")])
     opening = True
     for start in range(0, len(whole), _PIECE_BYTES):
-        quotes = np.flatnonzero(whole[start : start + _PIECE_BYTES] == 34) + start
-        if len(quotes) == 0:
-            continue
-        opens = np.zeros(len(quotes), bool)
-        opens[0 if opening else 1 :: 2] = True
-        first, last = quotes[opens], quotes[~opens]
+        quotes = np.flatnonzero(whole[start : start + _PIECE_BYTES] == _QUOTE) + start
+        first, last = quotes[1 - opening :: 2], quotes[opening::2]
         if not (before[whole[first - 1]] | (first == 0)).all():
             return False
         if not (after[whole[np.minimum(last + 1, len(whole) - 1)]] | (last == len(whole) - 1)).all():
@@ -174,7 +153,7 @@ def _plainly_quoted(data: bytes, delimiter: str) -> bool:
     return opening
 
 
-def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
+def delimited_table(data: bytes, source: str) -> Table:
     """Return the table in UTF-8 text."""
     data = _commas_for_spaces(data)
     delimiter = _find_delimiter(data)
@@ -185,38 +164,30 @@ def delimited_table(data: bytes, source: str, own: bool | None = None) -> Table:
         shift = data[: len(data) - len(rows)].count(b"\n") - 1
         names, first_row = [str(at) for at in range(1, len(names) + 1)], 2
         data = delimiter.join(names).encode() + b"\n" + rows
-    keep_spaces = "nearer_kind" in names if own is None else own
+    keep_spaces = "nearer_kind" in names
 
     def load(wanted: Sequence[str]) -> LoadedRows:
-        positions = [names.index(name) for name in wanted]
-        loaded = cut_cells(data, delimiter, len(names), positions, source, keep_spaces) if first_row == 2 else None
+        loaded = cut_cells(data, delimiter, names, wanted, source, keep_spaces) if first_row == 2 else None
         if loaded is None:
-            loaded = _parse_rows(data, delimiter, len(names), positions, source, keep_spaces)
-        columns, lines, bad_rows, n_bad = loaded
-        if shift:
-            bad_rows = [replace(row, source=Source(source, row.row + shift)) for row in bad_rows]
-        return LoadedRows(dict(zip(wanted, columns, strict=True)), RowSources(source, lines + shift), bad_rows, n_bad)
+            loaded = parse_rows(data, delimiter, names, wanted, source, keep_spaces)
+        bad_rows = [replace(row, source=Source(source, row.row + shift)) for row in loaded.bad_rows]
+        return replace(loaded, sources=RowSources(source, loaded.sources.lines + shift), bad_rows=bad_rows)
 
     def ragged(wanted: Sequence[str]) -> LoadedRows:
         rows = [
-            (line, row)
-            for line, row in islice(_rows(data, delimiter, source), 1, None)
-            if _has_wrong_width(row, len(names))
+            each for each in islice(_rows(data, delimiter, source), 1, None) if _has_wrong_width(each[1], len(names))
         ]
-        columns = {}
-        for name in wanted:
-            encoder, position = Encoder(), names.index(name)
-            encoder.add([row[position] if position < len(row) else "" for _, row in rows])
-            columns[name] = encoder.column(strip=not keep_spaces)
+        cells = [[*row, *[""] * len(names)] for _, row in rows]
+        columns = {name: encode_cells([row[names.index(name)] for row in cells], not keep_spaces) for name in wanted}
         return LoadedRows(columns, RowSources(source, np.array([line + shift for line, _ in rows], np.int64)))
 
     return Table(source, tuple(names), load, delimited=True, ragged=ragged)
 
 
-def _is_row(names: Sequence[str]) -> bool:
+def _is_row(names: list[str]) -> bool:
     """Whether what stands where columns are named is a row of numbers; 0, 1, 2, ... are what pandas calls columns."""
-    numbered = [[str(at + first) for at in range(len(names))] for first in (0, 1)]
-    return len(names) > 2 and all(map(_WHOLE.fullmatch, names)) and list(names) not in numbered
+    numbers = list(map(str, range(len(names) + 1)))
+    return len(names) > 2 and all(map(_WHOLE.fullmatch, names)) and names not in (numbers[:-1], numbers[1:])
 
 
 def _commas_for_spaces(data: bytes) -> bytes:
@@ -247,8 +218,7 @@ def without_preamble(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ..
         lines.append(line)
         rest = after
     if lines and lines[-1].startswith(b"#"):
-        following = rest.partition(b"\n")[0]
-        cells = [(lines[-1].count(each.encode()), following.count(each.encode())) for each in _DELIMITERS]
+        cells = [(lines[-1].count(each.encode()), line.count(each.encode())) for each in _DELIMITERS]
         if any(one == other > 0 for one, other in cells):
             rest = lines.pop() + b"\n" + rest
     n_comments = sum(line.startswith(b"#") for line in lines)
@@ -258,13 +228,11 @@ def without_preamble(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ..
 
 def without_end(data: bytes) -> bytes:
     r"""Return text without the last line of an export of Gorilla, which says that it is the last."""
-    tail = data[-_END_BYTES:]
-    n_cut = len(tail) - len(_END.sub(b"", tail))
-    return data[: len(data) - n_cut] if n_cut else data
+    found = _END.search(data, max(len(data) - _END_BYTES, 0))
+    return data[: found.start()] if found else data
 
 
 def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Return the line that each row begins on, and its cells; blank lines are left out."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape", newline="")
     reader = csv.reader(text, delimiter=delimiter)
     line = 1
@@ -283,20 +251,16 @@ def _rows(data: bytes, delimiter: str, source: str) -> Iterator[tuple[int, list[
 
 
 def _find_delimiter(data: bytes) -> str:
-    """Return the delimiter that cuts the first lines into the most columns alike."""
     best, highest = ",", (0, 0)
     head = data[: 2**16]
     if len(data) > len(head) and b"\n" in head:
         head = head[: head.rindex(b"\n") + 1]
     for delimiter in _DELIMITERS:
-        try:
-            rows = [row for _, row in islice(_rows(head, delimiter, ""), 20)]
-        except ValueError:
-            continue
-        width = len(rows[0]) if rows else 0
-        score = (sum(len(row) == width for row in rows), width) if width > 1 else (0, 0)
-        if score > highest:
-            best, highest = delimiter, score
+        with suppress(ValueError):
+            widths = [len(row) for _, row in islice(_rows(head, delimiter, ""), 20)]
+            score = (widths.count(widths[0]), widths[0]) if widths and widths[0] > 1 else (0, 0)
+            if score > highest:
+                best, highest = delimiter, score
     return best
 
 
@@ -322,36 +286,37 @@ def _has_wrong_width(row: Sequence[str], width: int) -> bool:
     return len(row) < width or any(row[width:])
 
 
-def _parse_rows(
-    data: bytes, delimiter: str, width: int, positions: Sequence[int], source: str, keep_spaces: bool
-) -> Read:
-    encoders = {position: Encoder() for position in positions}
-    lines: list[Any] = []
-    bad_rows: list[Finding] = []
+def _wrong_width(source: str, line: int, n_cells: int, width: int) -> Finding:
+    return Finding("cells", "error", Source(source, line), {"n_cells": n_cells, "width": width})
+
+
+def parse_rows(
+    data: bytes, delimiter: str, names: Sequence[str], wanted: Sequence[str], source: str, keep_spaces: bool
+) -> LoadedRows:
+    """Return the columns wanted of any text, read row by row, and rows of a wrong width among the bad rows."""
+    encoders = {name: Encoder() for name in wanted}
+    lines: list[int] = []
+    wrong: list[Finding] = []
     n_bad = 0
     rows = _rows(data, delimiter, source)
     next(rows)
     with progress_bar("read", unit="row", unit_scale=True) as bar:
         while block := list(islice(rows, _BLOCK_ROWS)):
             bar.update(len(block))
-            wrong = [_has_wrong_width(row, width) for _, row in block]
-            if any(wrong):
-                for (line, row), is_wrong in zip(block, wrong, strict=True):
-                    if is_wrong:
-                        n_bad += 1
-                        if len(bad_rows) < MAX_BAD_ROWS:
-                            bad_rows.append(wrong_width(source, line, len(row), width))
-                block = [entry for entry, is_wrong in zip(block, wrong, strict=True) if not is_wrong]
-            lines.append(np.fromiter((line for line, _ in block), np.int64, len(block)))
-            for position, encoder in encoders.items():
-                encoder.add([row[position] for _, row in block])
-    columns = {position: encoder.column(strip=not keep_spaces) for position, encoder in encoders.items()}
-    return (
-        [columns[position] for position in positions],
-        np.concatenate(lines or [np.empty(0, np.int64)]),
-        bad_rows,
-        n_bad,
-    )
+            whole = []
+            for line, row in block:
+                if not _has_wrong_width(row, len(names)):
+                    lines.append(line)
+                    whole.append(row)
+                    continue
+                n_bad += 1
+                if n_bad <= MAX_BAD_ROWS:
+                    wrong.append(_wrong_width(source, line, len(row), len(names)))
+            for name, encoder in encoders.items():
+                position = names.index(name)
+                encoder.add([row[position] for row in whole])
+    columns = {name: encoder.column(strip=not keep_spaces) for name, encoder in encoders.items()}
+    return LoadedRows(columns, RowSources(source, np.array(lines, np.int64)), wrong, n_bad)
 
 
 ALLOWED_BYTES, MAX_COMPRESSION_RATIO = 2**24, 200
@@ -366,10 +331,7 @@ class GrowsTooLarge(ValueError):
     """A compressed file that would fill the memory."""
 
 
-def gunzip(data: bytes, source: str) -> bytes:
-    """Return what a gzip file holds, or the bytes themselves if they are none."""
-    if not data.startswith(_GZIP):
-        return data
+def _gunzip(data: bytes, source: str) -> bytes:
     unpacked = io.BytesIO()
     try:
         packed = io.BytesIO(data)
@@ -439,22 +401,10 @@ def read_bytes(path: Path) -> bytes:
         raise FileNotFoundError(f"{path} does not exist; check the name and the folder") from None
     except OSError as error:
         raise OSError(f"{path} cannot be read: {error.strerror or error}") from error
-    data = gunzip(data, path.name)
+    data = _gunzip(data, path.name) if data.startswith(_GZIP) else data
     if not data.strip(b" \t\r\n\xef\xbb\xbf"):
         raise ValueError(f"{path} is empty; {_READABLE}")
     return data
-
-
-def refuse_foreign(data: bytes, source: str) -> None:
-    """Refuse files that are no text and that no reader here knows."""
-    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        what = "a spreadsheet or a zip archive"
-        if b"xl/" in data[:4096] or b"xl/workbook" in data[-65536:]:
-            what = "an Excel workbook"
-        raise ValueError(f"{source} is {what}, not text; open it and save the sheet as CSV (UTF-8)")
-    for start, what in _OTHER_FORMATS:
-        if data.startswith(start):
-            raise ValueError(f"{source} is {what}, not a table of answers; {_READABLE}")
 
 
 def as_text(data: bytes, source: str) -> str:
@@ -464,28 +414,37 @@ def as_text(data: bytes, source: str) -> str:
 
 def as_utf8(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ...]]:
     """Return text in UTF-8 without a byte order mark, and findings, or say why the bytes are none."""
-    refuse_foreign(data, source)
+    if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        is_excel = b"xl/" in data[:4096] or b"xl/workbook" in data[-65536:]
+        what = "an Excel workbook" if is_excel else "a spreadsheet or a zip archive"
+        raise ValueError(f"{source} is {what}, not text; open it and save the sheet as CSV (UTF-8)")
+    for start, what in _OTHER_FORMATS:
+        if data.startswith(start):
+            raise ValueError(f"{source} is {what}, not a table of answers; {_READABLE}")
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _decode_utf16(data[len(mark) :], encoding, source), ()
-    _refuse_binary(data, source)
+            return _decode_marked(data[len(mark) :], encoding, source), ()
+    if (at := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, at) + 1
+        raise ValueError(f"{source}:{line}: holds a NUL byte, so this is no text file or a damaged one; {_READABLE}")
+    sample = data[:4096]
+    if len(re.findall(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]", sample)) > len(sample) // 20:
+        raise ValueError(f"{source} holds bytes that are no text; {_READABLE}")
     try:
-        data.decode("utf-8") if len(data) < 2**26 else _check_utf8(data)
+        decoder, view = codecs.getincrementaldecoder("utf-8")(), memoryview(data)
+        for at in range(0, len(data), _PIECE_BYTES):  # a file of 500 MB is not to be in memory three times
+            decoder.decode(view[at : at + _PIECE_BYTES])
+        decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        return _decode_western(data).encode("utf-8"), (note("encoding", source),)
+        try:
+            text = data.decode("cp1252")
+        except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
+            text = data.decode("latin-1")
+        return text.encode("utf-8"), (note("encoding", source),)
     return data, ()
 
 
-def _check_utf8(data: bytes) -> None:
-    """Decode a piece at a time: a file of 500 MB is not to be in memory three times."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    view = memoryview(data)
-    for start in range(0, len(data), 2**24):
-        decoder.decode(view[start : start + 2**24])
-    decoder.decode(b"", final=True)
-
-
-def _decode_utf16(data: bytes, encoding: str, source: str) -> bytes:
+def _decode_marked(data: bytes, encoding: str, source: str) -> bytes:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -500,24 +459,8 @@ def _decode_utf16(data: bytes, encoding: str, source: str) -> bytes:
     return text.encode("utf-8")
 
 
-def _refuse_binary(data: bytes, source: str) -> None:
-    at = data.find(b"\0")
-    if at >= 0:
-        line = data.count(b"\n", 0, at) + 1
-        raise ValueError(f"{source}:{line}: holds a NUL byte, so this is no text file or a damaged one; {_READABLE}")
-    sample = data[:4096]
-    odd = len(re.findall(rb"[\x01-\x08\x0b\x0c\x0e-\x1f]", sample))
-    if odd > len(sample) // 20:
-        raise ValueError(f"{source} holds bytes that are no text; {_READABLE}")
-
-
-def _decode_western(data: bytes) -> str:
-    try:
-        return data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes mean nothing in Windows-1252
-        return data.decode("latin-1")
-
-
-def unescape_column(column: Column) -> Column:
-    """Return a column with all its labels as they were."""
-    return deduplicate(column.codes, [unescape_formula(value) for value in column.values])
+def unescape_columns(loaded: LoadedRows) -> LoadedRows:
+    """Return columns with all their labels as they were before formulas were made inert."""
+    return loaded.with_columns(
+        {name: column.replace_values(unescape_formula) for name, column in loaded.columns.items()}
+    )

@@ -1,14 +1,8 @@
-"""Files of all formats as tables: what a file is, its bytes tell, and its name where those leave it open.
+"""Files of all formats as tables: Parquet files, data frames, dicts of columns, JSON, NumPy files and text.
 
-Parquet files, data frames of any make (through narwhals), dicts of columns, JSON, and NumPy files: tables of indices
-with what belongs to them, or columns. Nothing is ever unpickled, and no array is made before its size is known to be in
-the file.
-
-JSON is an object a line, or arrays of objects. Servers of experiments write one array of objects a line for every
-person, or for every part of an experiment, or an object for every person with the array in it; those read like one long
-array, and what such an object holds of the person goes with every row. Where several lines are arrays, a column holds
-which line a row is from, or which array if a line has several. An object in a cell also makes columns of its own,
-"question.anchor".
+Nothing is ever unpickled, and no array is made before its size is known to be in the file. JSON is an object a line, or
+arrays of objects, such as those that servers of experiments write for every person, with what holds of the person next
+to them: it goes with every row. An object in a cell also makes columns of its own, "question.anchor".
 """
 
 from __future__ import annotations
@@ -29,6 +23,7 @@ from numpy.typing import NDArray
 from nearer._common.files import printable
 from nearer._common.findings import Finding, Source
 from nearer._common.progress import progress_bar
+from nearer.io.columns import NEAR_FAR
 from nearer.io.delimited import (
     GrowsTooLarge,
     as_utf8,
@@ -40,66 +35,42 @@ from nearer.io.delimited import (
     without_preamble,
 )
 from nearer.io.messages import note
-from nearer.io.table import MAX_BAD_ROWS, Column, Encoder, LoadedRows, RowSources, Table, cell, encode
+from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, cell, encode, encode_cells
 
-PEEKED_BYTES = 2**17  # bytes that are looked at to see what a column that is not used holds
-
-
-class OpenedTable(NamedTuple):
-    """A table, the labels that its integers stand for, and the kind that an npz file says it holds."""
-
-    table: Table
-    names: list[Any] | None = None
-    kind: str | None = None
+PEEKED_BYTES, PEEKED_ROWS = 2**17, 1000  # that are looked at to see what a column that is not used holds
+BYTES_PER_CODE = 4
+_NPY = b"\x93NUMPY"
 
 
-def open_table(source: Any, kind: str | None = None) -> OpenedTable:
+def open_table(source: Any, kind: str | None = None) -> Table:
     """Return the table in a file, a frame or a dict of columns; the ``kind`` names the columns of a matrix."""
     if not isinstance(source, str | PathLike):
-        return OpenedTable(frame_table(source))
+        return frame_table(source)
     path = Path(source)
     name = printable(path.name or str(path))
     data = read_bytes(path)
     if data[:4] == b"PAR1":
-        return OpenedTable(parquet_table(data, name))
-    if is_npz(data):
-        arrays = read_arrays(data, name)
-        own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
-        by_name, labels = columns_of(arrays, kind, name)
-        if not by_name:
-            raise ValueError(f"{name} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}")
-        table = replace(frame_table(by_name, name), positional=is_matrix(arrays), indices=labels is None)
-        objects = None if labels is None else _distinct_labels(labels)
-        doubled = [note("doubled-names", name)] if labels is not None and objects is None else []
-        return OpenedTable(table.with_findings(*doubled), objects, own)
+        return parquet_table(data, name)
+    if data[:6] == _NPY or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256]):
+        return _arrays_table(data, kind, name)
     data, of_encoding = as_utf8(data, name)
     data, of_comments = without_preamble(data, name)
     data, findings = without_end(data), (*of_encoding, *of_comments)
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & set(suffixes)
-    if looks_like_json or {".json", ".jsonl", ".ndjson"} & set(suffixes):
-        return OpenedTable(json_table(data, name).with_findings(*findings))
+    suffixes = {suffix.lower() for suffix in path.suffixes[-2:]}
+    looks_like_json = data.lstrip()[:1] in (b"{", b"[") and not {".csv", ".tsv"} & suffixes
+    if looks_like_json or {".json", ".jsonl", ".ndjson"} & suffixes:
+        return json_table(data, name).with_findings(*findings)
     table = delimited_table(data, name).with_findings(*findings)
     if len(data) > PEEKED_BYTES:
         beginning = data[: data.rfind(b"\n", 0, PEEKED_BYTES) + 1]
         table = replace(table, peek=lambda wanted: delimited_table(beginning, name).load(wanted))
-    return OpenedTable(table)
-
-
-def _distinct_labels(labels: NDArray[Any]) -> list[Any] | None:
-    """Return labels as a list, or None if they cannot tell objects apart."""
-    listed: list[Any] = labels.tolist()
-    return listed if len(set(listed)) == len(listed) and labels.dtype.kind in "iuU" else None
-
-
-BYTES_PER_CODE = 4
-PEEKED_ROWS = 1000  # rows that show what a column holds
+    return table
 
 
 def parquet_table(data: bytes, source: str) -> Table:
     """Return the table in a Parquet file; only the columns asked for are read."""
     try:
-        from pyarrow import BufferReader
+        import pyarrow as pa
         from pyarrow.parquet import ParquetFile
     except ModuleNotFoundError as error:
         raise ValueError(
@@ -111,7 +82,7 @@ def parquet_table(data: bytes, source: str) -> Table:
         return ValueError(f"{source} is not a whole Parquet file: {reason}; copy or write it again")
 
     try:
-        file = ParquetFile(BufferReader(data))
+        file = ParquetFile(pa.BufferReader(data))
         names, n_rows = file.schema_arrow.names, file.metadata.num_rows
     except Exception as error:  # pyarrow has a dozen errors for damaged files, not all of them ValueErrors
         raise damaged(error) from error
@@ -122,46 +93,42 @@ def parquet_table(data: bytes, source: str) -> Table:
         encoders = {name: Encoder() for name in wanted}
         with progress_bar("read", n_rows, unit="row", unit_scale=True) as bar:
             try:
-                size = 2**20 if most is None else most
-                batches = file.iter_batches(size, columns=list(encoders), use_threads=False)
-                for batch in batches if most is None else islice(batches, 1):
+                batches = file.iter_batches(most or 2**20, columns=list(encoders), use_threads=False)
+                for batch in islice(batches, None if most is None else 1):
                     bar.update(len(batch))
-                    for name in encoders:
-                        _add(encoders[name], batch.column(batch.schema.get_field_index(name)))
+                    for name, encoder in encoders.items():
+                        add(encoder, batch.column(batch.schema.get_field_index(name)))
             except Exception as error:
                 raise damaged(error) from error
         own = "nearer_kind" in names
         columns = {name: encoder.column(strip=not own) for name, encoder in encoders.items()}
-        n_read = len(next(iter(columns.values())).codes)
-        return LoadedRows(columns, _numbered_rows(source, n_read))
+        return LoadedRows(columns, _numbered_rows(source, len(next(iter(columns.values())).codes)))
+
+    def add(encoder: Encoder, array: Any) -> None:
+        kind = array.type
+        if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            array = array.dictionary_encode()
+        elif not pa.types.is_dictionary(kind):
+            encoder.add([cell(value) for value in array.to_pylist()])
+            return
+        codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        encoder.add_coded(codes, [cell(value) for value in array.dictionary.to_pylist()])
 
     return Table(source, tuple(names), load, peek=lambda wanted: load(wanted, PEEKED_ROWS))
 
 
 def _numbered_rows(source: str, n_rows: int) -> RowSources:
-    """Return where rows stand that are numbered from 1."""
     return RowSources(source, np.arange(1, n_rows + 1, dtype=np.int64))
-
-
-def _add(encoder: Encoder, array: Any) -> None:
-    import pyarrow as pa
-
-    kind = array.type
-    if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        array = array.dictionary_encode()
-    elif not pa.types.is_dictionary(kind):
-        encoder.add([cell(value) for value in array.to_pylist()])
-        return
-    codes = array.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    encoder.add_coded(codes, [cell(value) for value in array.dictionary.to_pylist()])
 
 
 def frame_table(frame: Any, source: str = "table") -> Table:
     """Return the table in a data frame or a dict of columns; rows are numbered from 1."""
     columns = dict(frame) if isinstance(frame, Mapping) else _columns_of_frame(frame)
-    names = tuple(str(name) for name in columns)
-    by_name = dict(zip(names, columns.values(), strict=True))
-    lengths = {name: _length(name, column) for name, column in by_name.items()}
+    by_name = {str(name): column for name, column in columns.items()}
+    for name, column in by_name.items():
+        if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+            raise ValueError(f"column {name!r} is {type(column).__name__}, not a list of cells; give a list a column")
+    lengths = {name: len(column) for name, column in by_name.items()}
     if not lengths or max(lengths.values()) == 0:
         raise ValueError("the table is empty; it must have columns such as anchor, near and far, and rows")
     if len(set(lengths.values())) > 1:
@@ -169,20 +136,13 @@ def frame_table(frame: Any, source: str = "table") -> Table:
     n_rows = max(lengths.values())
 
     def load(wanted: Sequence[str]) -> LoadedRows:
-        encoded: dict[str, Column] = {name: encode(by_name[name]) for name in wanted}
-        return LoadedRows(encoded, _numbered_rows(source, n_rows))
+        return LoadedRows({name: encode(by_name[name]) for name in wanted}, _numbered_rows(source, n_rows))
 
     def peek(wanted: Sequence[str]) -> LoadedRows:
         encoded = {name: encode(list(islice(by_name[name], PEEKED_ROWS))) for name in wanted}
         return LoadedRows(encoded, _numbered_rows(source, min(n_rows, PEEKED_ROWS)))
 
-    return Table(source, names, load, peek=peek)
-
-
-def _length(name: str, column: Any) -> int:
-    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
-        raise ValueError(f"column {name!r} is {type(column).__name__}, not a list of cells; give a list a column")
-    return len(column)
+    return Table(source, tuple(map(str, columns)), load, peek=peek)
 
 
 def _columns_of_frame(frame: Any) -> dict[str, Any]:
@@ -215,32 +175,42 @@ _ROW_ARRAYS = ("trials", "data", "responses", "answers")  # where an array of ob
 def json_table(data: bytes, source: str) -> Table:
     """Return the table in JSON text: rows are numbered from 1 where one is in an array, and else by their lines."""
     text = data.decode("utf-8", "replace")
-    whole = _parsed(text)
-    listed = _array_in(whole)
+    try:
+        listed = _array_in(json.loads(text))
+    except (ValueError, RecursionError):
+        listed = None
     entries = list(enumerate(listed, 1)) if listed is not None else _line_entries(text)
-    records = [(number, _flatten(entry)) for number, entry in entries if isinstance(entry, dict)]
-    odd = [(number, entry) for number, entry in entries if not isinstance(entry, dict)]
+    records: list[tuple[int, dict[str, Any]]] = []
+    odd: list[Finding] = []
+    for number, entry in entries:
+        if isinstance(entry, dict):
+            inner = {
+                f"{name}.{key}": each
+                for name, value in entry.items()
+                if isinstance(value, dict)
+                for key, each in value.items()
+            }
+            records.append((number, inner | entry))
+        elif isinstance(entry, _BrokenLine):
+            odd.append(Finding("broken-json", "error", Source(source, number), {"line": entry.line}))
+        else:
+            odd.append(Finding("no-json", "error", Source(source, number)))
     if not records:
         raise ValueError(
             f"{source} holds no JSON objects; write an object a line, such as "
             '{"anchor": "cat", "near": "dog", "far": "car"}'
         )
-    bad_rows = [
-        Finding("broken-json", "error", Source(source, number), {"line": entry.line})
-        if isinstance(entry, _BrokenLine)
-        else Finding("no-json", "error", Source(source, number))
-        for number, entry in odd[:MAX_BAD_ROWS]
-    ]
     names = tuple(dict.fromkeys(str(name) for _, record in records for name in record))
 
     def load(wanted: Sequence[str]) -> LoadedRows:
-        columns = {}
-        for name in wanted:
-            encoder = Encoder()
-            encoder.add([_text(record.get(name)) for _, record in records])
-            columns[name] = encoder.column(strip="nearer_kind" not in names)
+        cells = {name: [text_of(record.get(name)) for _, record in records] for name in wanted}
+        columns = {name: encode_cells(each, strip="nearer_kind" not in names) for name, each in cells.items()}
         lines = np.fromiter((number for number, _ in records), np.int64, len(records))
-        return LoadedRows(columns, RowSources(source, lines), bad_rows, len(odd))
+        return LoadedRows(columns, RowSources(source, lines), odd[:MAX_BAD_ROWS], len(odd))
+
+    def text_of(value: Any) -> str | None:  # in text files the label 1 is "1"
+        value = json.dumps(value) if isinstance(value, dict) else cell(value)
+        return None if value is None else str(value)
 
     return Table(source, names, load)
 
@@ -278,7 +248,7 @@ def _line_entries(text: str) -> list[tuple[int, Any]]:
 def _values(line: str) -> list[Any]:
     """Return the values in a line, where programs write several one behind the other; None for what is no JSON."""
     line = line.strip()
-    values, at, decoder = [], 0, json.JSONDecoder()
+    values, at, decoder = list[Any](), 0, json.JSONDecoder()
     while at < len(line):
         try:
             value, at = decoder.raw_decode(line, _SPACES.match(line, at).end())  # type: ignore[union-attr]
@@ -288,15 +258,8 @@ def _values(line: str) -> list[Any]:
     return values
 
 
-def _parsed(text: str) -> Any:
-    """Return the value, or None for text that is no JSON."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _array_in(value: Any) -> list[Any] | None:
+    """Return the array that a value is, or that hides in it, or in all parts of it."""
     if isinstance(value, list):
         inside = [_rows_in(item) for item in value]
         return [row for rows in inside for row in rows or ()] if value and all(inside) else value
@@ -313,22 +276,6 @@ def _rows_in(value: Any) -> list[Any] | None:
     return None
 
 
-def _flatten(record: dict[str, Any]) -> dict[str, Any]:
-    inner = {
-        f"{name}.{key}": each
-        for name, value in record.items()
-        if isinstance(value, dict)
-        for key, each in value.items()
-    }
-    return inner | record
-
-
-def _text(value: Any) -> Any:
-    """Return a cell as text: in text files the label 1 is "1"."""
-    value = json.dumps(value) if isinstance(value, dict) else cell(value)
-    return None if value is None else str(value)
-
-
 _MATRICES = ("triplets", "X", "quadruplets", "comparisons", "queries", "data", "arr_0")
 _NAMES = ("objects", "names", "object_names", "items")
 MAX_OBJECTS = 2**31  # indices are 32 bits wide in compiled loops
@@ -341,7 +288,7 @@ def read_arrays(data: bytes, source: str) -> dict[str, NDArray[Any]]:
     Arrays of Python objects are left out: they are pickles.
     """
     try:
-        if data[:6] == b"\x93NUMPY":
+        if data[:6] == _NPY:
             return {"X": _array(data)}
         arrays = {name: _array(array) for name, array in members(data, ".npy", source)}
     except GrowsTooLarge:
@@ -370,44 +317,43 @@ def _array(data: bytes) -> NDArray[Any]:
     return np.asarray(np.lib.format.read_array(file, allow_pickle=False))
 
 
-def is_npz(data: bytes) -> bool:
-    """Whether the bytes begin as an npy file, or as an archive whose first file is one."""
-    return data[:6] == b"\x93NUMPY" or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256])
-
-
-def _matrix_in(arrays: dict[str, NDArray[Any]]) -> str | None:
-    return next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
-
-
-def is_matrix(arrays: dict[str, NDArray[Any]]) -> bool:
-    """Whether the file holds a table of indices, and not columns."""
-    return _matrix_in(arrays) is not None
-
-
-def columns_of(arrays: dict[str, NDArray[Any]], kind: str | None, source: str) -> tuple[dict[str, Any], Any]:
-    """Return columns by name, and the labels that indices stand for, if there are any.
+def _arrays_table(data: bytes, kind: str | None, source: str) -> Table:
+    """Return the table in a NumPy file: columns, or a table of indices with what belongs to it.
 
     A table of indices becomes the columns that its width and the kind of question call for.
     """
-    matrix_name = _matrix_in(arrays)
+    arrays = read_arrays(data, source)
+    own = str(arrays["nearer_kind"]) if "nearer_kind" in arrays else None
+    matrix_name = next((name for name in _MATRICES if name in arrays and arrays[name].ndim == 2), None)
     if matrix_name is None:
         columns = {name: array for name, array in arrays.items() if array.ndim == 1}
-        longest = max((len(array) for array in columns.values()), default=0)
-        return {name: array for name, array in columns.items() if len(array) == longest}, None
+        longest = max(map(len, columns.values()), default=0)
+        columns = {name: array for name, array in columns.items() if len(array) == longest}
+        if not columns:
+            raise ValueError(
+                f"{source} holds no table of indices, such as triplets (m, 3); it has {sorted(arrays)[:20]}"
+            )
+        return replace(frame_table(columns, source), indices=True, kind=own)
     matrix = arrays[matrix_name]
     if matrix.dtype.kind not in "iuU":
         matrix = _as_integers(matrix, f"{source}: {matrix_name!r}")
-    of_items = kind in ("odd-one-out", "most-central") and matrix.shape[1] > 2
-    if not (matrix.shape[1] in (3, 4) or of_items) or len(matrix) == 0:
+    width, of_items = matrix.shape[1], kind in ("odd-one-out", "most-central")
+    if len(matrix) == 0 or not (width in (3, 4) or (of_items and width > 2)):
         raise ValueError(
             f"{source}: {matrix_name!r} has shape {matrix.shape}; it must be (m, 3), triplets, or (m, 4), quadruplets"
         )
-    columns = dict(zip(_roles(kind, matrix.shape[1]), matrix.T, strict=True))
+    roles: Sequence[str] = ("anchor", "near", "far") if width == 3 else NEAR_FAR
+    roles = [f"object_{place}" for place in range(1, width + 1)] if of_items else roles
+    columns = dict(zip(roles, matrix.T, strict=True))
     for name, array in arrays.items():
         if array.ndim == 1 and len(array) == len(matrix) and name not in (*_NAMES, matrix_name):
             columns["answer" if name in _ANSWERS else name] = array
-    names = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
-    return columns, names if matrix.dtype.kind in "iu" else None
+    labels = next((arrays[name] for name in _NAMES if name in arrays and arrays[name].ndim == 1), None)
+    labels = labels if matrix.dtype.kind in "iu" else None
+    table = replace(frame_table(columns, source), positional=True, indices=labels is None, kind=own)
+    if labels is not None and (len(set(labels.tolist())) < len(labels) or labels.dtype.kind not in "iuU"):
+        return table.with_findings(note("doubled-names", source))  # they cannot tell objects apart
+    return replace(table, objects=None if labels is None else labels.tolist())
 
 
 def without_impossible(loaded: LoadedRows, objects: Iterable[str]) -> LoadedRows:
@@ -415,7 +361,11 @@ def without_impossible(loaded: LoadedRows, objects: Iterable[str]) -> LoadedRows
 
     Programs write -1, or the largest integer there is, where there is no object.
     """
-    where = {name: loaded.columns[name].map_values(_is_no_index, False, bool) for name in objects}
+
+    def is_no_index(value: Any) -> bool:
+        return isinstance(value, int) and not 0 <= value < MAX_OBJECTS
+
+    where = {name: loaded.columns[name].map_values(is_no_index, False, bool) for name in objects}
     bad = np.any([np.zeros(len(loaded), bool), *where.values()], axis=0)
     if not bad.any():
         return loaded
@@ -425,10 +375,6 @@ def without_impossible(loaded: LoadedRows, objects: Iterable[str]) -> LoadedRows
         numbers = {"column": name, "value": loaded.columns[name].value(row), "most": MAX_OBJECTS - 1}
         rows.append(Finding("no-index", "error", loaded.sources.at(row), numbers))
     return replace(loaded.only(~bad), bad_rows=[*loaded.bad_rows, *rows], n_bad=loaded.n_bad + int(bad.sum()))
-
-
-def _is_no_index(value: Any) -> bool:
-    return isinstance(value, int) and not 0 <= value < MAX_OBJECTS
 
 
 def _as_integers(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
@@ -441,9 +387,3 @@ def _as_integers(matrix: NDArray[Any], what: str) -> NDArray[np.int64]:
         if (wide == np.trunc(wide)).all() and np.isfinite(wide).all() and exact < 2**31:
             raise ValueError(f"{what} holds {matrix.dtype}, which rounds indices from {exact:.0f} on; save integers")
     raise ValueError(f"{what} holds {matrix.dtype}; it must hold indices 0..n-1 or labels")
-
-
-def _roles(kind: str | None, width: int) -> tuple[str, ...]:
-    if kind in ("odd-one-out", "most-central"):
-        return tuple(f"object_{place}" for place in range(1, width + 1))
-    return ("anchor", "near", "far") if width == 3 else ("near_1", "near_2", "far_1", "far_2")

@@ -1,19 +1,9 @@
 """Objects by their labels: the list of all, lists of them in cells, and names for what is written in several ways.
 
-`Objects` is one list of labels, with positions in it for every cell. Lists of objects stand in one cell, or over
-numbered columns.
-
-Paths of pictures, sounds or films are called by what differs between them: ``assets/stimuli/cat.png`` and
-``assets/stimuli/dog.png`` are ``cat`` and ``dog``. All objects must be such paths: ``red/dark`` may be an object that
-two columns make up, and the name of a file without a folder may be what other files call it.
-
-Experiments in a browser often show the anchor as ``<img src='cat.png'>`` and list the options as ``cat.png``. These are
-one object, called by the address, if at least one address is the name of an object elsewhere in the table. Where all
-objects are HTML they stay as they are written, unless jsPsych wrote them: its buttons are HTML, of which all but the
-address is how they look.
-
-A column of integers with an empty cell becomes one of floats in many programs, which then write 13 as 13.0. In text
-files whose objects are all numbers, such a label is the integer. All other labels stay as they are written.
+Paths of pictures, sounds or films are called by what differs between them, if all objects are such paths. Where an
+anchor is ``<img src='cat.png'>`` and an option is ``cat.png``, they are one object; where all objects are HTML they
+stay as they are written, unless jsPsych wrote them. In text files whose objects are all numbers, 13.0 is 13, as
+programs write integers in a column with an empty cell.
 """
 
 from __future__ import annotations
@@ -22,20 +12,22 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer.data.comparisons import Comparisons
-from nearer.io.answers import Answers
+from nearer.io.answers import Answers, with_objects
 from nearer.io.columns import ANSWERS, LayoutMatch
-from nearer.io.table import Codes, Column, LoadedRows, RowErrors, deduplicate
+from nearer.io.table import Codes, Column, LoadedRows, RowErrors
 
 MAX_LABEL_CHARACTERS = 2000
 _NO_INDEX, _TOO_LONG = -2, -3
+_INTEGER = re.compile(r"0|[1-9][0-9]{0,16}")
 
 
 class Objects:
@@ -47,11 +39,10 @@ class Objects:
         more = set(listed)
         if names is not None:
             self.labels = list(names)
-        elif all(isinstance(value, int) for value in values) and all(_is_integer(text) for text in more) and values:
+        elif values and all(isinstance(value, int) for value in values) and all(map(_INTEGER.fullmatch, more)):
             self.labels = sorted(values | {int(text) for text in more})
         else:
-            self.labels = sorted(text for value in values | more if len(text := str(value)) <= MAX_LABEL_CHARACTERS)
-            self.labels = list(dict.fromkeys(self.labels))
+            self.labels = sorted({text for each in values | more if len(text := str(each)) <= MAX_LABEL_CHARACTERS})
         self.position = {str(label): position for position, label in enumerate(self.labels)}
 
     def _position(self, value: Any) -> int:
@@ -60,47 +51,39 @@ class Objects:
         return self.position.get(str(value), _TOO_LONG)
 
     def codes(self, column: Column, what: str, errors: RowErrors, must: bool = True) -> Codes:
-        """Return positions of the objects in a column, -1 where there is none.
-
-        Rows without an object are added to the errors if they ``must`` have one.
-        """
-        codes = np.asarray(column.map_values(self._position, -1, np.int32))
+        """Return positions of the objects in a column, -1 where there is none, an error if there ``must`` be one."""
+        codes = column.map_values(self._position, -1, np.int32)
         if must:
             errors.add(codes == -1, "missing", what=what)
-        if self.named:
-            n_objects = len(self.labels)
-            errors.add(
-                codes == _NO_INDEX, "unknown-index", lambda row: {"value": column.value(row), "n_objects": n_objects}
-            )
+        n_objects = len(self.labels)
+        errors.add(
+            codes == _NO_INDEX, "unknown-index", lambda row: {"value": column.value(row), "n_objects": n_objects}
+        )
         errors.add(codes == _TOO_LONG, "long-label", what=what, most=MAX_LABEL_CHARACTERS)
         return codes
 
-    def array(self, kept: NDArray[np.bool_] | None = None) -> NDArray[Any]:
-        """Return the labels, or those that are kept, as an array."""
-        chosen = self.labels if kept is None else [label for label, keep in zip(self.labels, kept, strict=True) if keep]
-        return label_array(chosen)
-
-
-def _is_integer(text: str) -> bool:
-    return text.isascii() and text.isdigit() and (text == "0" or text[0] != "0") and len(text) < 18
+    def in_list(self, items: Iterable[str]) -> tuple[int, ...]:
+        """Return the positions of the items of a list, -1 for those that are no objects."""
+        if not self.named:
+            return tuple(self.position.get(item, -1) for item in items)
+        n = len(self.labels)
+        return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:
     """Return labels as an array of integers or of text."""
     if labels and all(isinstance(label, int) for label in labels):
-        try:
+        with suppress(OverflowError):
             return np.array(labels, np.int64)
-        except OverflowError:
-            pass
-    return np.array([str(label) for label in labels], np.str_)
+    return np.array(list(map(str, labels)), np.str_)
 
 
-def take_labels(values: list[Any], codes: NDArray[Any]) -> NDArray[Any]:
-    """Return ``values[codes]`` as labels; long columns of long text share their strings."""
-    labels = label_array(values)
-    if labels.dtype.kind == "U" and labels.dtype.itemsize * len(codes) > 2**28:
+def take_labels(column: Column) -> NDArray[Any]:
+    """Return a column without empty cells as labels; long columns of long text share their strings."""
+    labels = label_array(column.values)
+    if labels.dtype.kind == "U" and labels.dtype.itemsize * len(column.codes) > 2**28:
         labels = labels.astype(object)
-    return np.asarray(labels[codes])
+    return labels[column.codes]
 
 
 _SEPARATORS = (";", "|", ",")
@@ -156,19 +139,9 @@ def join_columns(columns: list[Column]) -> tuple[NDArray[np.int64], list[tuple[A
 
 
 def read_lists(columns: list[Column]) -> tuple[NDArray[np.intp], list[tuple[str, ...]]]:
-    """Return the number of the list in every row, and the lists; an empty list comes last."""
-    if len(columns) > 1:
-        codes, lists = join_columns(columns)
-        return codes.astype(np.intp), [*lists, ()]
-    return columns[0].codes.astype(np.intp), [*split_column(columns[0]), ()]
-
-
-def positions(items: tuple[str, ...], objects: Objects) -> tuple[int, ...]:
-    """Return where items are in the list of objects, -1 for those that are not."""
-    if objects.named:
-        n = len(objects.labels)
-        return tuple(int(i) if i.isascii() and i.isdigit() and len(i) < 10 and int(i) < n else -1 for i in items)
-    return tuple(objects.position.get(item, -1) for item in items)
+    """Return the number of the list in every row, -1 for an empty cell, and the lists; an empty list comes last."""
+    codes, lists = join_columns(columns) if len(columns) > 1 else (columns[0].codes, split_column(columns[0]))
+    return codes.astype(np.intp), [*lists, ()]
 
 
 def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
@@ -182,27 +155,22 @@ def read_items(columns: list[Column], errors: RowErrors, names: list[Any] | None
         objects = Objects(columns, names=names)
         items = np.stack([objects.codes(column, "object", errors, must=False) for column in columns], axis=1)
     else:
-        objects, items = _items_in_lists(columns[0], errors, names)
+        list_of, lists = read_lists(columns)
+        objects = Objects([], (item for each in lists for item in each), names)
+        sizes = np.array([len(each) for each in lists])
+        errors.add(sizes[list_of] > _MAX_ITEMS, "many-objects", most=_MAX_ITEMS)
+        inside = [objects.in_list(each[:_MAX_ITEMS]) for each in lists]
+        table = np.full((len(lists), min(int(sizes.max()), _MAX_ITEMS)), -1, np.int32)
+        for row, codes in zip(table, inside, strict=True):
+            row[: len(codes)] = codes
+        unknown = np.array([-1 in codes for codes in inside])
+        errors.add(unknown[list_of], "unknown-item", most=MAX_LABEL_CHARACTERS)
+        items = np.asarray(table[list_of])
     errors.add((items >= 0).sum(axis=1) < _MIN_ITEMS, "few-objects")
     ordered = np.sort(items, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     errors.add(same.any(axis=1), "twice", lambda row: {"concerned": (objects.labels[ordered[row, 1:][same[row]][0]],)})
     return objects, items
-
-
-def _items_in_lists(column: Column, errors: RowErrors, names: list[Any] | None) -> tuple[Objects, Codes]:
-    list_of, lists = read_lists([column])
-    objects = Objects([], (item for each in lists for item in each), names)
-    longest = np.array([len(each) for each in lists])
-    errors.add(longest[list_of] > _MAX_ITEMS, "many-objects", most=_MAX_ITEMS)
-    table = np.full((len(lists), min(int(longest.max()), _MAX_ITEMS)), -1, np.int32)
-    unknown = np.zeros(len(lists), bool)
-    for at, each in enumerate(lists):
-        codes = positions(each[:_MAX_ITEMS], objects)
-        unknown[at] = -1 in codes
-        table[at, : len(codes)] = codes
-    errors.add(unknown[list_of], "unknown-item", most=MAX_LABEL_CHARACTERS)
-    return objects, np.asarray(table[list_of])
 
 
 _FILE_ENDINGS = (
@@ -237,15 +205,15 @@ def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """
     labels, known = list(labels), list(known)
     found: dict[str, str] = {}
-    for parts_of in (_SLASH.split, _parts):
+    for ending in (None, _ENDING):
         ends, whole = defaultdict[Parts, list[str]](list), defaultdict[Parts, list[str]](list)
         for each in known:
-            parts = tuple(parts_of(each))
+            parts = _parts(each, ending)
             whole[parts].append(each)
             for start in range(len(parts)):
                 ends[parts[start:]].append(each)
         for label in (each for each in labels if each not in found):
-            parts = tuple(parts_of(label))
+            parts = _parts(label, ending)
             alike = ends.get(parts) or [each for at in range(len(parts)) for each in whole.get(parts[at:], ())]
             if len(alike) == 1:
                 found[label] = alike[0]
@@ -254,8 +222,8 @@ def same_objects(labels: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     return {label: found[label] for label in labels if label in found}
 
 
-def _parts(label: str) -> Parts:
-    return tuple(_SLASH.split(_ENDING.sub("", label)))
+def _parts(label: str, ending: re.Pattern[str] | None) -> Parts:
+    return tuple(_SLASH.split(ending.sub("", label) if ending else label))
 
 
 def match_labels(comparisons: Comparisons, objects: Any, paths: Mapping[str, str] | None = None) -> Comparisons:
@@ -273,17 +241,12 @@ def match_labels(comparisons: Comparisons, objects: Any, paths: Mapping[str, str
         same = same_objects([paths.get(label, label) for label in mine], map(str, theirs))
         return replace(comparisons, objects=np.array([same.get(paths.get(label, label), label) for label in mine]))
     types = [{type(label) for label in labels} for labels in (mine, theirs)]
-    if types not in ([{str}, {int}], [{int}, {str}]):
-        return comparisons
-    spelled, wanted = {str(label) for label in mine}, {str(label) for label in theirs}
-    if not (spelled <= wanted or wanted <= spelled):
-        return comparisons
-    if types[0] == {int}:
+    spelled, wanted = set(map(str, mine)), {str(label): label for label in theirs}
+    if types == [{int}, {str}] and (spelled <= wanted.keys() or wanted.keys() <= spelled):
         return replace(comparisons, objects=np.array([str(label) for label in mine]))
-    integers = {str(label): label for label in theirs}
-    if not spelled <= integers.keys():
-        return comparisons  # "cat" next to "1": no integers
-    return replace(comparisons, objects=np.array([integers[label] for label in mine]))
+    if types == [{str}, {int}] and spelled <= wanted.keys():  # "cat" next to "1": no integers
+        return replace(comparisons, objects=np.array([wanted[label] for label in mine]))
+    return comparisons
 
 
 _MEDIA_SOURCE = re.compile(r"<(?:img|audio|video|source|embed)\b[^>]*?\bsrc\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
@@ -300,32 +263,23 @@ def media_address(text: str) -> str | None:
 
 def with_addresses(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     """Return a table in which a picture is the object that its address names in another column."""
-    single = found.objects - found.lists
-    addresses = {
-        name: {str(value): where for value in loaded.columns[name].values if (where := media_address(str(value)))}
-        for name in single
-    }
-    if not any(addresses.values()):
+    columns = {name: loaded.columns[name] for name in found.objects - found.lists}
+    texts = {str(value) for column in columns.values() for value in column.values}
+    addresses = {text: where for text in texts if (where := media_address(text))}
+    if not addresses or _labels(loaded, found).isdisjoint(addresses.values()):
         return loaded
-    named = {label for name in found.objects for label in _labels(loaded.columns[name], name in found.lists)}
-    if not any(where in named for shown in addresses.values() for where in shown.values()):
-        return loaded
-    renamed = {
-        name: deduplicate(
-            loaded.columns[name].codes, [shown.get(str(each), each) for each in loaded.columns[name].values]
-        )
-        for name, shown in addresses.items()
-        if shown
-    }
-    return replace(loaded, columns=loaded.columns | renamed)
+    return loaded.with_columns(
+        {
+            name: column.replace_values(lambda value: addresses.get(str(value), value))
+            for name, column in columns.items()
+        }
+    )
 
 
 def label_by_address(answers: Answers) -> Answers:
     """Return answers in which pictures are called by their addresses, if all objects are pictures, each another."""
     labels = [media_address(str(label)) for label in answers.comparisons.objects]
-    if None in labels or len(set(labels)) < len(labels):
-        return answers
-    return replace(answers, comparisons=replace(answers.comparisons, objects=np.array(labels)))
+    return answers if None in labels or len(set(labels)) < len(labels) else with_objects(answers, labels)
 
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
@@ -338,18 +292,17 @@ def with_whole_numbers(loaded: LoadedRows, found: LayoutMatch) -> LoadedRows:
     columns = {name: loaded.columns[name] for name in found.objects | answers}
     if not any(_WHOLE_NUMBER.search(str(value)) for column in columns.values() for value in column.values):
         return loaded
-    labels = {label for name in found.objects for label in _labels(columns[name], name in found.lists)}
-    if not all(_NUMBER.fullmatch(label) for label in labels):
+    if not all(map(_NUMBER.fullmatch, _labels(loaded, found))):
         return loaded
-    whole = {
-        name: deduplicate(column.codes, [_WHOLE_NUMBER.sub(r"\1", str(value)) for value in column.values])
-        for name, column in columns.items()
-    }
-    return replace(loaded, columns=loaded.columns | whole)
+    return loaded.with_columns(
+        {
+            name: column.replace_values(lambda value: _WHOLE_NUMBER.sub(r"\1", str(value)))
+            for name, column in columns.items()
+        }
+    )
 
 
-def _labels(column: Column, listed: bool) -> set[str]:
-    """Return the labels in a column of objects, or of lists of them."""
-    if listed:
-        return {item for items in split_column(column) for item in items}
-    return {str(value) for value in column.values}
+def _labels(loaded: LoadedRows, found: LayoutMatch) -> set[str]:
+    listed = (items for name in found.objects & found.lists for items in split_column(loaded.columns[name]))
+    single = (map(str, loaded.columns[name].values) for name in found.objects - found.lists)
+    return set(chain(*listed, *single))

@@ -1,8 +1,7 @@
 """What reading says, as text: the one place where findings become sentences.
 
-Reading makes records, `nearer._common.findings.Finding`: notes about a file, and errors of rows. `_TEXTS` has the
-sentence of every code, as a function of what the finding holds; `sentence` puts before it where it was found. Advice is
-given as it is typed on the command line and as it is written in Python.
+`_TEXTS` has the sentence of every code, as a function of what the finding holds; `sentence` puts before it where it was
+found. Advice is given as it is typed on the command line and as it is written in Python.
 """
 
 from __future__ import annotations
@@ -51,15 +50,19 @@ def place(source: Source, whole: str) -> str:
     return f"line {source.row}" if source.file == whole else str(source)
 
 
+def clipped(text: str, most: int = 40) -> str:
+    """Return a text, cut where it is too long."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def shortened(value: Any, most: int = 60) -> str:
     """Return a value for a message: quoted, and not longer than a line."""
-    text = str(value)
-    return repr(text if len(text) <= most else text[: most - 3] + "...")
+    return repr(clipped(str(value), most))
 
 
 def listing(names: Sequence[str]) -> str:
     """Return names of columns for a message."""
-    listed = ", ".join(repr(name if len(name) <= 40 else name[:37] + "...") for name in names[:_MAX_NAMES])
+    listed = ", ".join(shortened(name, 40) for name in names[:_MAX_NAMES])
     return listed + (f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else "")
 
 
@@ -85,8 +88,7 @@ class Proposal:
 
 def format_proposals(proposals: Sequence[Proposal]) -> str:
     """Return proposals as the last lines of a message."""
-    ways = "\n or: ".join(map(str, proposals))
-    return f"\nTry: {ways}" if proposals else ""
+    return "\nTry: " + "\n or: ".join(map(str, proposals)) if proposals else ""
 
 
 def without_column(role: str) -> str:
@@ -125,27 +127,22 @@ def left_out_where(column: str, sign: str, values: Sequence[str]) -> str:
     """Return where rows are left out, if those are kept whose cell of a column has that sign."""
     if sign == "catch":
         return f"{column} marks a catch question"
-    compared = " or ".join(repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED])
-    more = f" or {len(values) - _MAX_LISTED} others" if len(values) > _MAX_LISTED else ""
-    return f"{column} {_COMPLEMENTS[sign]} {compared}{more}"
+    compared = [repr(value) if sign in ("==", "!=") else value for value in values[:_MAX_LISTED]]
+    more = [f"{len(values) - _MAX_LISTED} others"] if len(values) > _MAX_LISTED else []
+    return f"{column} {_COMPLEMENTS[sign]} {' or '.join(compared + more)}"
 
 
 def trial_example(rows: Sequence[tuple[Source, Sequence[str]]], n_rows: int, whole: str) -> str:
     """Return the first of some rows with one number of a trial, and what they are about."""
-    lines = [
-        f"{place(source, whole)} ({', '.join(shortened(each, 30) for each in objects[:_MAX_OBJECTS_OF_A_ROW])}"
-        f"{', ...' if len(objects) > _MAX_OBJECTS_OF_A_ROW else ''})"
-        for source, objects in rows
-    ]
-    more = f", and {n_rows - len(rows)} more" if n_rows > len(rows) else ""
-    return f"{', '.join(lines)}{more}"
+    lines = []
+    for source, objects in rows:
+        listed = [shortened(each, 30) for each in objects[:_MAX_OBJECTS_OF_A_ROW]]
+        more = ["..."] if len(objects) > _MAX_OBJECTS_OF_A_ROW else []
+        lines.append(f"{place(source, whole)} ({', '.join(listed + more)})")
+    return ", ".join(lines) + (f", and {n_rows - len(rows)} more" if n_rows > len(rows) else "")
 
 
 ASKED_ADVICE = f"If the column holds the prompt, use {one_of('kind', ['odd-one-out', 'most-central'])}"
-
-
-def _names(files: Sequence[str]) -> str:
-    return quote_all(files, _MAX_LISTED)
 
 
 def _was(number: int) -> str:
@@ -153,47 +150,41 @@ def _was(number: int) -> str:
 
 
 def _skipped_files(names: Sequence[str], endings: Sequence[str]) -> str:
-    """Return the names of a few files; of many, those that could be answers and how many others there are."""
     n = len(names)
     what = f"{pluralize(n, 'file')} that {'is' if n == 1 else 'are'} no table, or empty, {_was(n)} ignored"
     if n <= _MAX_LISTED:
-        return f"{what}: {_names(names)}"
+        return f"{what}: {quote_all(names)}"
     suffixes = {name: PurePath(name).suffix.lower() for name in names}
     tables = [name for name in names if suffixes[name] in endings]
     others = Counter(suffixes[name] or name for name in names if suffixes[name] not in endings)
     counts = ", ".join(f"{count} {ending}" for ending, count in others.most_common(_MAX_LISTED))
     counts += ", ..." if len(others) > _MAX_LISTED else ""
-    return f"{what}: {'; '.join(filter(None, [_names(tables), counts]))}"
+    return f"{what}: {'; '.join(filter(None, [quote_all(tables), counts]))}"
 
 
 def _no_person_column(people: Sequence[str], n_files: int) -> str:
     each = "each file is a person" if len(people) == n_files else "1 file is a person"
     each = each if len(people) in (1, n_files) else f"{len(people)} files are people"
-    return f"no column identifies who answered, so that {each} by name: {_names(people)}"
-
-
-def _wide(n_questions: int, first: Sequence[str], titles: Sequence[str]) -> str:
-    own = "its" if n_questions == 1 else "their"
-    return (
-        f"{pluralize(n_questions, 'question has', 'questions have')} columns of {own} own, "
-        f"{', '.join(map(repr, first))} and so on, which were read as rows of {', '.join(titles)}"
-    )
+    return f"no column identifies who answered, so that {each} by name: {quote_all(people)}"
 
 
 def _absent_value(column: str, value: str, values: Sequence[str]) -> str:
     alike = get_close_matches(value, values, n=1)
-    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {_names(values)}"
+    perhaps = f"; perhaps {alike[0]!r} is meant" if alike else f"; there are {quote_all(values)}"
     return f"no row has {value!r} in column {column!r}{perhaps}"
+
+
+_PROMPTS = {
+    "same-list": "holds the same list in every row",
+    "same-text": "holds the same text in every row",
+    "html-among-names": "holds HTML, where other columns hold plain names",
+    "html-among-media": "holds HTML, where other columns hold pictures or sounds",
+}
 
 
 def describe_prompt(reason: str, text: str = "") -> str:
     """Return why a column was taken for what people were asked."""
-    return {
-        "same-list": "holds the same list in every row",
-        "same-text": f"holds the same text in every row ({shortened(text, 40)})",
-        "html-among-names": "holds HTML, where other columns hold plain names",
-        "html-among-media": "holds HTML, where other columns hold pictures or sounds",
-    }[reason]
+    return _PROMPTS[reason] + (f" ({shortened(text, 40)})" if text else "")
 
 
 _ROWS = {
@@ -216,15 +207,14 @@ def _rows(n_rows: int, why: str, passed: bool = True, concerned: Sequence[str] =
 
 def _chosen_questions(n_chosen: int, n_random: int, n_questions: int) -> str:
     unbiased = f"that of the {pluralize(n_random, 'random one')}, which `nearer ask` reports, is unbiased"
+    unbiased = unbiased if n_random else "random questions among them would give an unbiased one"
     return (
         f"{intcomma(n_chosen)} of {pluralize(n_questions, 'question')} were chosen to be informative (column "
-        "'purpose'), and are harder than random ones: an error over all answers is biased upward; "
-        + (unbiased if n_random else "random questions among them would give an unbiased one")
+        f"'purpose'), and are harder than random ones: an error over all answers is biased upward; {unbiased}"
     )
 
 
 def _unknown_answer(answer: Any, shown: Sequence[str]) -> str:
-    """Return that an answer is none of the objects shown, with what was shown and what may be misspelt."""
     message = f"the answer {shortened(answer)} is none of the objects shown"
     if not shown:  # a pair has no name
         return message
@@ -241,18 +231,18 @@ _TEXTS: dict[str, Callable[..., str]] = {
     # of files
     "passed-files": _skipped_files,
     "files-without-rows": lambda names: (
-        f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {_names(names)}"
+        f"{pluralize(len(names), 'file holds', 'files hold')} no answer: {quote_all(names)}"
     ),
     "filtered-files": lambda names: (
-        f"{pluralize(len(names), 'file')} without a row that the filters keep: {_names(names)}"
+        f"{pluralize(len(names), 'file')} without a row that the filters keep: {quote_all(names)}"
     ),
     "unread-files": lambda reasons: (
         f"{pluralize(len(reasons), 'file was', 'files were')} ignored: {'; '.join(reasons)}"
     ),
     "no-person-column": _no_person_column,
     "lacking-columns": lambda columns, lacking: (
-        f"{pluralize(len(lacking), 'file has', 'files have')} no column{'s' * (len(columns) > 1)} {_names(columns)}: "
-        f"{_names(lacking)}"
+        f"{pluralize(len(lacking), 'file has', 'files have')} no column{'s' * (len(columns) > 1)} "
+        f"{quote_all(columns)}: {quote_all(lacking)}"
     ),
     "encoding": lambda: (
         "not in UTF-8, and read as Windows-1252 (Western European); if letters with accents look wrong, save the file "
@@ -261,7 +251,10 @@ _TEXTS: dict[str, Callable[..., str]] = {
     "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} ignored",
     "doubled-names": lambda: "the names of the objects are not distinct, so that objects keep their numbers",
     "indices": lambda columns: f"no {' and '.join(columns)}, so that objects keep their indices",
-    "wide": _wide,
+    "wide": lambda n_questions, first, titles: (
+        f"{pluralize(n_questions, 'question has columns of its', 'questions have columns of their')} own, "
+        f"{', '.join(map(repr, first))} and so on, which were read as rows of {', '.join(titles)}"
+    ),
     "chosen-questions": _chosen_questions,
     "short-paths": lambda path, name: (
         f"labels are file paths, shortened to the parts that differ: {path!r} becomes {name!r}"

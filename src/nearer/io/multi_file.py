@@ -1,25 +1,16 @@
 """Many files as one table, most often one file for each participant.
 
-Files become one table before anything is read from it, and not answers that are joined afterwards: what kind of
-question was asked, which column is what, what 0 and 1 mean, and whether labels are numbers is then decided once, by all
-rows. A file of a few rows, in which everybody chose the left one, could not tell. Every row knows its file and its line
-in it (`nearer.io.table.RowSources`).
-
-Columns are matched by their names, whatever their order and the delimiter of a file. A file that names a column of the
-question in another way than most files do (item_1, object1) is read as if it named it so. Where no column identifies
-who answered, the name of the file does.
-
-Of a folder, or of a pattern such as ``data/*.csv``, those files are read whose names end like a table. What labs keep
-next to them is ignored, with a finding: a README, files of the system (.DS_Store) or of an open spreadsheet
-(~$p01.csv), and empty files, as of somebody who closed the window at once. A file that is named outright is always
-read.
+Files become one table before anything is read from it: what kind of question was asked, which column is what, and what
+0 and 1 mean is decided once, by all rows. Columns are matched by their names; a file that names a column of a question
+in another way than most files do is read as if it named it so. Where no column identifies who answered, the name of the
+file does. Of a folder, or of a pattern such as ``data/*.csv``, those files are read whose names end like a table.
 """
 
 from __future__ import annotations
 
 import glob
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -34,13 +25,13 @@ from nearer._common.findings import Finding, Source
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.progress import progress_bar
 from nearer.data.labels import normalize_name
-from nearer.io.columns import EXTRAS, SYNONYMS, LayoutMatch, by_plain, find_columns
+from nearer.io.columns import EXTRAS, SYNONYMS, LayoutMatch, by_plain
 from nearer.io.delimited import NoRows
-from nearer.io.formats import OpenedTable, open_table
+from nearer.io.formats import open_table
 from nearer.io.messages import listing, note
 from nearer.io.presets import ReadOptions, detect_program, drop_header_rows, hints_of
 from nearer.io.selecting import Rule, keeps_any_row, keeps_person
-from nearer.io.table import Column, LoadedRows, RowSources, Table
+from nearer.io.table import Column, LoadedRows, RowSources, Table, join_rows
 
 PERSON = "person"  # the column that says which file a row is from
 _MAX_REASONS = 5  # in an error
@@ -62,48 +53,45 @@ class _FilePart:
     def load(self, wanted: Sequence[str], ragged: bool = False) -> LoadedRows:
         """Return the columns that are there, by their new names; of ``ragged`` rows, or of all others."""
         own = dict(zip(reversed(self.names), reversed(self.table.names), strict=True))
-        there = [name for name in wanted if name in own]
-        # At least one: where a program has written further lines of headers, any column tells.
+        there = {name: own[name] for name in wanted if name in own}
         read = self.table.ragged if ragged else self.table.load
         if read is None:
             return LoadedRows({}, RowSources(self.name, np.zeros(0, np.int64)))
-        loaded = read(list(dict.fromkeys([*(own[name] for name in there), self.table.names[0]])))
+        # At least one: where a program has written further lines of headers, any column tells.
+        loaded = read(list(dict.fromkeys([*there.values(), self.table.names[0]])))
         if self.table.delimited and not ragged:
             loaded = drop_header_rows(loaded)
-        return replace(loaded, columns={name: loaded.columns[own[name]] for name in there})
+        return replace(loaded, columns={name: loaded.columns[column] for name, column in there.items()})
 
 
 def namespace_by_file(column: Column, sources: RowSources) -> Column:
     """Return a column of trials, or of other numbers, that mean something within a file alone."""
     if len(sources) == 0 or sources.file_of is None or sources.file_of[-1] == 0:
         return column
-    codes = sources.file_of * len(column.values) + column.codes
-    distinct, new = np.unique(codes, return_inverse=True)
+    distinct, codes = np.unique(sources.file_of * len(column.values) + column.codes, return_inverse=True)
     if len(np.unique(column.codes)) == len(distinct):
         return column
-    return Column(np.where(column.codes < 0, -1, new).astype(np.int32), list(range(len(distinct))))
+    return Column(np.where(column.filled, codes, -1).astype(np.int32), list(range(len(distinct))))
 
 
-def join_files(files: FileList, options: ReadOptions, rules: tuple[Rule, ...]) -> OpenedTable:
+def join_files(files: FileList, options: ReadOptions, rules: tuple[Rule, ...]) -> Table:
     """Return two files or more as one table."""
     people = dict(zip(files.names, files.people, strict=True))
     opened, unread, findings = _opened(files, options)
     out = {
-        name
-        for name, each in opened.items()
-        if rules and not keeps_any_row(rules, each.table, options.columns, people[name])
+        name for name, each in opened.items() if rules and not keeps_any_row(rules, each, options.columns, people[name])
     }
     counting = [each for name, each in opened.items() if name not in out] or [*opened.values()]
-    usual = _usual_layout([each.table.names for each in counting], options)
+    usual, found = _usual_layout([each.names for each in counting], options)
     parts, first = [], counting[0]
-    for name, each in opened.items():
-        renamed, misfit = _rename_columns(each.table, usual, options)
-        if (each.names, each.kind) != (first.names, first.kind):
+    for name, table in opened.items():
+        renamed, misfit = _rename_columns(table, usual, found, options)
+        if (table.objects, table.kind) != (first.objects, first.kind):
             misfit = "numbers its objects, or asks, in another way than the first file; join the arrays first"
         if misfit:
             unread[name] = f"{name} {misfit}"
         else:
-            parts.append(_FilePart(name, people[name], each.table, renamed))
+            parts.append(_FilePart(name, people[name], table, renamed))
     out |= {name for name in unread if name not in opened and not keeps_person(rules, people[name])}
     if left_out := [name for name in unread if name in out]:
         findings.append(note("filtered-files", files.source, names=left_out))
@@ -113,40 +101,37 @@ def join_files(files: FileList, options: ReadOptions, rules: tuple[Rule, ...]) -
         findings.append(note("unread-files", files.source, reasons=reasons))
     if not parts:
         raise ValueError(f"{files.source}: none can be read")
-    table = _table(parts, files.source, _person_column(parts, usual, options))
-    return OpenedTable(replace(table, findings=(*findings, *table.findings)), first.names, first.kind)
+    return _table(parts, files.source, _person_column(parts, found, options), findings)
 
 
-def _opened(files: FileList, options: ReadOptions) -> tuple[dict[str, OpenedTable], dict[str, str], list[Finding]]:
+def _opened(files: FileList, options: ReadOptions) -> tuple[dict[str, Table], dict[str, str], list[Finding]]:
     """Return the tables of files by their names, why others have none, and findings."""
-    found: dict[str, OpenedTable] = {}
+    opened: dict[str, Table] = {}
     unread, without_rows = dict[str, str](), []
-    same: dict[tuple[str, str], list[tuple[str, Finding]]] = {}
+    same: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
         try:
-            opened = open_table(path, options.kind)
+            table = open_table(path, options.kind)
         except NoRows:
             without_rows.append(name)
             continue
         except ValueError as error:
             unread[name] = str(error)
             continue
-        for each in opened.table.findings:
-            same.setdefault((each.code, repr(each.numbers)), []).append((name, each))
-        found[name] = opened._replace(table=replace(opened.table, source=name, findings=()))
+        for each in table.findings:
+            same[each.code, repr(each.numbers)].append(replace(each, source=Source(name)))
+        opened[name] = replace(table, source=name, findings=())
     findings = [note("files-without-rows", files.source, names=without_rows)] if without_rows else []
-    for together in same.values():
-        first, finding = together[0]
-        numbers = {**finding.numbers, "files": [name for name, _ in together]}
-        findings.append(replace(finding, source=Source(first), numbers=numbers))
-    if not found:
+    for alike in same.values():
+        of_files = [each.source.file for each in alike if each.source]
+        findings.append(replace(alike[0], numbers={**alike[0].numbers, "files": of_files}))
+    if not opened:
         raise ValueError("; ".join([*unread.values()][:_MAX_REASONS]) or f"{files.source}: none holds an answer")
-    return found, unread, findings
+    return opened, unread, findings
 
 
 def _mismatch_message(reasons: list[str], source: str) -> str:
-    """Return an error about files that do not match the others."""
     them = "it" if len(reasons) == 1 else "them"
     more = f"; {len(reasons) - _MAX_REASONS} more do not either" if len(reasons) > _MAX_REASONS else ""
     return (
@@ -157,10 +142,8 @@ def _mismatch_message(reasons: list[str], source: str) -> str:
 
 
 def _find_layout(names: Sequence[str], source: str, options: ReadOptions) -> LayoutMatch:
-    """Return which columns of a file are what; ValueError if they make no question, or several."""
     preset = options.preset or detect_program(names)
-    hints = hints_of(preset, names, options.kind, options.columns, None, source)
-    return find_columns(names, hints.kind, hints.columns, source, hints.suggested)
+    return hints_of(preset, names, options, source).find_columns(names, source)
 
 
 def _usual_layout(names: list[tuple[str, ...]], options: ReadOptions) -> tuple[tuple[str, ...], LayoutMatch | None]:
@@ -175,13 +158,12 @@ def _usual_layout(names: list[tuple[str, ...]], options: ReadOptions) -> tuple[t
 
 
 def _rename_columns(
-    table: Table, usual: tuple[tuple[str, ...], LayoutMatch | None], options: ReadOptions
+    table: Table, usual: tuple[str, ...], found: LayoutMatch | None, options: ReadOptions
 ) -> tuple[dict[str, str], str]:
     """Return the usual names of the columns of a file, and why it does not match the others."""
-    names, found = usual
-    spelled = {normalize_name(name): name for name in reversed(names)}
-    if sorted(map(normalize_name, table.names)) == sorted(map(normalize_name, names)) or found is None:
-        renamed = {name: spelled.get(normalize_name(name), name) for name in table.names}
+    spelled = {normalize_name(name): name for name in reversed(usual)}
+    renamed = {name: spelled.get(normalize_name(name), name) for name in table.names}
+    if sorted(map(normalize_name, table.names)) == sorted(map(normalize_name, usual)) or found is None:
         return (renamed if len(set(renamed.values())) == len(table.names) else {}), ""
     kind = found.layout.kind
     try:
@@ -193,7 +175,6 @@ def _rename_columns(
     if own.layout != found.layout:
         other = f"of kind {own.layout.kind}" if own.layout.kind != kind else "in other columns"
         return {}, f"holds answers {other}, and the others are of kind {kind} ({', '.join(found.layout.roles)})"
-    renamed = {name: spelled.get(normalize_name(name), name) for name in table.names}
     for role in (*found.layout.roles, *(role for role in EXTRAS if role != "seconds")):  # whose unit is in the name
         here, there = own.roles.get(role, ()), found.roles.get(role, ())
         if len(here) == len(there):
@@ -201,22 +182,28 @@ def _rename_columns(
     return renamed, ""
 
 
-def _person_column(
-    parts: list[_FilePart], usual: tuple[tuple[str, ...], LayoutMatch | None], options: ReadOptions
-) -> str | None:
+def _person_column(parts: list[_FilePart], found: LayoutMatch | None, options: ReadOptions) -> str | None:
     """Return the column that says who answered, or is to say so; None if the caller wants none."""
-    if "annotator" in (options.columns or {}):
-        named = (options.columns or {})["annotator"]
-        return named if any(named in part.names for part in parts) else None
-    if usual[1] is not None and "annotator" in usual[1].roles:
-        return usual[1].roles["annotator"][0]
+    columns = options.columns or {}
+    if "annotator" in columns:
+        return columns["annotator"] if any(columns["annotator"] in part.names for part in parts) else None
+    if found is not None and "annotator" in found.roles:
+        return found.roles["annotator"][0]
     spelled = by_plain(list(dict.fromkeys(name for part in parts for name in part.names)))
     return next((spelled[name] for name in SYNONYMS["annotator"] if name in spelled), PERSON)
 
 
-def _table(parts: list[_FilePart], source: str, person: str | None) -> Table:
+def _table(parts: list[_FilePart], source: str, person: str | None, findings: list[Finding]) -> Table:
     names = list(dict.fromkeys(name for part in parts for name in part.names))
-    findings = _missing_columns(parts, names, source, person)
+    anonymous = [part.person for part in parts if person is not None and person not in part.names]
+    if anonymous:
+        findings.append(note("no-person-column", source, people=anonymous, n_files=len(parts)))
+    lacking: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in names:
+        without = tuple(part.name for part in parts if name not in part.names)
+        if without and name != person:
+            lacking[without].append(name)
+    findings += [note("lacking-columns", source, columns=of, lacking=files) for files, of in lacking.items()]
     files = tuple(part.name for part in parts)
     if person is not None and person not in names:
         names.append(person)
@@ -241,6 +228,8 @@ def _table(parts: list[_FilePart], source: str, person: str | None) -> Table:
         delimited=any(part.table.delimited for part in parts),
         positional=all(part.table.positional for part in parts),
         indices=all(part.table.indices for part in parts),
+        objects=parts[0].table.objects,
+        kind=parts[0].table.kind,
         ragged=lambda wanted: load(wanted, True),
         findings=tuple(findings),
     )
@@ -252,28 +241,9 @@ def _column(name: str, parts: list[_FilePart], loaded: list[LoadedRows], is_pers
     for part, each in zip(parts, loaded, strict=True):
         missing = Column(np.full(len(each), 0 if is_person else -1, np.int32), [part.person] if is_person else [])
         pieces.append(each.columns.get(name, missing))
-    kinds = {type(value) for piece in pieces for value in piece.values}
-    index: dict[Any, int] = {}
-    codes = []
-    for piece in pieces:
-        values = piece.values if len(kinds) < 2 else [str(value) for value in piece.values]  # 1 next to "1"
-        new = np.fromiter((index.setdefault(value, len(index)) for value in values), np.int32, len(values))
-        codes.append(np.append(new, np.int32(-1))[piece.codes])
-    return Column(np.concatenate(codes), list(index))
-
-
-def _missing_columns(parts: list[_FilePart], names: list[str], source: str, person: str | None) -> list[Finding]:
-    """Return findings on who answered, where files say it, and on columns that some files lack."""
-    findings = []
-    anonymous = [part.person for part in parts if person is not None and person not in part.names]
-    if anonymous:
-        findings.append(note("no-person-column", source, people=anonymous, n_files=len(parts)))
-    lacking: dict[tuple[str, ...], list[str]] = {}
-    for name in names:
-        without = tuple(part.name for part in parts if name not in part.names)
-        if without and name != person:
-            lacking.setdefault(without, []).append(name)
-    return findings + [note("lacking-columns", source, columns=of, lacking=files) for files, of in lacking.items()]
+    if len({type(value) for piece in pieces for value in piece.values}) > 1:  # 1 next to "1"
+        pieces = [piece.replace_values(str) for piece in pieces]
+    return join_rows(pieces)
 
 
 _ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
@@ -309,7 +279,11 @@ class FileList:
 
     def digest(self) -> str:
         """Return the SHA-256 of the one file, or of the sorted names and digests of several, a line each."""
-        digests = [_digest(path) for path in self.paths]
+        digests = []
+        for path in self.paths:
+            refuse_special_file(path)
+            with open(path, "rb") as file:
+                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
         if len(digests) == 1:
             return digests[0]
         lines = sorted(f"{name} {digest}\n" for name, digest in zip(self.names, digests, strict=True))
@@ -328,32 +302,24 @@ def file_list(source: Any) -> FileList:
     given = [Path(source)] if isinstance(source, str | PathLike) else [Path(each) for each in source]
     if not given:
         raise ValueError("there is no file to read; name one, or a folder of files")
-    paths: dict[Path, Path] = {}
+    found: dict[Path, Path] = {}
     passed: list[Path] = []
     for each in given:
-        found = _files_below(each)
-        if found is None:
-            paths.setdefault(each.absolute(), each)
-            continue
-        answers = [path for path in found if _is_table(path)]
-        passed += [path for path in found if not _is_table(path)]
+        below = _files_below(each)
+        answers = [each] if below is None else [path for path in below if _is_table(path)]
+        passed += [path for path in below or () if path not in answers]
         if not answers:
-            raise ValueError(_no_files_message(each, found))
-        paths |= {path.absolute(): path for path in answers if path.absolute() not in paths}
-    return _list_of_files(tuple(paths.values()), given, passed)
-
-
-def _list_of_files(paths: tuple[Path, ...], given: list[Path], passed: list[Path]) -> FileList:
-    parents = {path.absolute().parent for path in paths}
-    folder = next(iter(parents)).name if len(parents) == 1 else ""
+            raise ValueError(_no_files_message(each, below or ()))
+        for path in answers:
+            found.setdefault(path.absolute(), path)
+    paths, parents = tuple(found.values()), {path.parent for path in found}
+    source, title = f"{len(paths)} files", _stem(given[0])
     if len(paths) == 1:
         source, title = printable(paths[0].name or str(paths[0])), printable(paths[0].stem)
-    else:
-        source = f"{len(paths)} files in {printable(folder)}" if folder else f"{len(paths)} files"
-        title = _folder_title(next(iter(parents))) if folder else _stem(given[0])
-    names = [printable(path.name) for path in passed]
-    findings = (note("passed-files", source, names=names, endings=_ENDINGS),) if passed else ()
-    return FileList(paths, source, title, findings)
+    elif len(parents) == 1 and (folder := parents.pop()).name:
+        source, title = f"{source} in {printable(folder.name)}", _folder_title(folder)
+    ignored = note("passed-files", source, names=[printable(path.name) for path in passed], endings=_ENDINGS)
+    return FileList(paths, source, title, (ignored,) if passed else ())
 
 
 def _folder_title(folder: Path) -> str:
@@ -383,7 +349,6 @@ def _is_table(path: Path) -> bool:
 
 
 def _no_files_message(path: Path, found: Iterable[Path]) -> str:
-    """Return why there is nothing to read."""
     if not path.is_dir():
         return f"no file of answers is named like {path}; check the pattern and the folder"
     names = [each.name for each in found]
@@ -391,11 +356,7 @@ def _no_files_message(path: Path, found: Iterable[Path]) -> str:
     message = f"{path} is a folder without a file of answers ({', '.join(_ENDINGS[:3])}, ...)"
     if names:
         return f"{message}; it has {quote_all(names, 5)}"
-    return (
-        f"{message}; its folders are {quote_all(folders, 5)}: name one of them"
-        if folders
-        else f"{message}; it is empty"
-    )
+    return f"{message}; " + (f"its folders are {quote_all(folders, 5)}: name one of them" if folders else "it is empty")
 
 
 def _stem(path: Path) -> str:
@@ -404,9 +365,3 @@ def _stem(path: Path) -> str:
         if name.lower().endswith(ending):
             name = name[: -len(ending)]
     return printable(name or path.name)
-
-
-def _digest(path: Path) -> str:
-    refuse_special_file(path)
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,58 +1,39 @@
 """What the exports of other programs mean, and tables with a row for each person.
 
-- *Salmon*: one row an answer; ``head``, ``winner`` and ``loser`` (also ``left`` and ``right``, as shown) are indices,
-  and the same names with ``_filename`` or ``_html`` hold what was shown; ``puid`` is the person; ``response_time`` is
-  in seconds, -1 where there is none. Exports of 2020 have ``head_filename`` and ``winner_filename``, and no name of the
-  loser. If the pairs of an index and a name in the rows name all losers, and no two names clash, the missing column is
-  filled in. Else objects keep their indices, all of them.
-- *jsPsych*: one row a trial of any sort; ``rt`` is in milliseconds and ``response`` counts buttons from 0, or is a key.
-  The objects are in columns that the experimenter chose (anchor, left and right; item1, item2, ...; a list such as
-  ``items``; or ``stimulus`` and the list ``choices``). Rows without objects are instructions and the like.
-  ``trial_index`` numbers rows and groups nothing.
-- *cblearn*: ``X`` of indices, (m, 3) or (m, 4), and ``y`` of 1 (or true) where a row is right as written and -1 (or 0,
-  or false) where it is the other way round; in tables, the first option and the second. Which of several items is the
-  odd or the central one counts from 0.
-- *Gorilla*, *PsychoPy* and *lab.js* are found by their columns. Each logs every screen, with the experimenter's columns
-  empty where they mean nothing. Gorilla has a row for every zone of a screen; those without a response are no answers.
-  Every component in PsychoPy writes columns of its own, and trials are rows of a loop: if one component alone was
-  answered within loops, it holds the answers and their times; if several were, the caller says which.
+- *Salmon* has a row for each answer; ``head``, ``winner`` and ``loser`` (``left`` and ``right``, as shown) are indices,
+  and with ``_filename`` or ``_html`` hold what was shown. Exports of 2020 have no name of the loser, which other rows
+  may tell. Times are in seconds, -1 where there is none.
+- *jsPsych* has a row for each trial of any sort; ``rt`` is in milliseconds, and ``response`` counts buttons from 0, or
+  is a key. ``trial_index`` numbers rows and groups nothing.
+- *cblearn*: ``y`` is 1 where a row is right as written and -1 (or 0) where it is the other way round.
+- *Gorilla*, *PsychoPy* and *lab.js* log every screen. Every component of PsychoPy writes columns of its own, and trials
+  are rows of a loop.
 - *Qualtrics* writes three lines of headers: names, what was asked, and an ``ImportId`` for every column.
 - `nearer ask` writes what questions were asked for: chosen ones are harder than others.
 
-In a table with a row for each person, either the name of a column lists what its question showed (``cat_dog_owl``),
-and its cells name one of these; or every question has columns of its own with its number (``q1_left``, ``q1_right``,
-``q1_choice``). Both become a row for each answer. Where names only number the questions (``Q1``, ``Q2``), what they
-showed is not in the table.
-
+In a table with a row for each person, the name of a column lists what its question showed (``cat_dog_owl``), or every
+question has columns with its number (``q1_left``, ``q1_right``, ``q1_choice``): both become a row for each answer.
 Several columns can make up an object: ``anchor=hue_1*lightness_1`` names the object "red/dark".
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from nearer._common.findings import Finding
 from nearer.data.labels import normalize_name
 from nearer.io.answers import Answers
 from nearer.io.choice_coding import Coding, normalize_code
-from nearer.io.columns import SYNONYMS, by_plain, split_names
+from nearer.io.columns import ANSWERS, SYNONYMS, LayoutMatch, by_plain, find_columns, split_names
 from nearer.io.messages import listing, note
-from nearer.io.table import Column, LoadedRows, Table, deduplicate
+from nearer.io.table import Column, LoadedRows, Table, encode, join_rows
 
 _IMPORT_ID = '{"ImportId"'
-
-
-def drop_rows(loaded: LoadedRows, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> LoadedRows:
-    """Return the other rows, with a finding that says why."""
-    if not rows.any():
-        return loaded
-    return loaded.only(~rows, note("rows", loaded.sources.whole, objects, n_rows=int(rows.sum()), why=why))
 
 
 def drop_header_rows(loaded: LoadedRows) -> LoadedRows:
@@ -60,9 +41,9 @@ def drop_header_rows(loaded: LoadedRows) -> LoadedRows:
     headers = np.zeros(len(loaded), bool)
     for column in loaded.columns.values():
         if any(str(value).startswith(_IMPORT_ID) for value in column.values):
-            marked = column.map_values(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
-            headers[: int(marked[:2].nonzero()[0].max(initial=-1)) + 1] = True
-    return drop_rows(loaded, headers, "header")
+            marked = column[:2].map_values(lambda value: str(value).startswith(_IMPORT_ID), False, bool)
+            headers[: int(marked.nonzero()[0].max(initial=-1)) + 1] = True
+    return loaded.without(headers, "header")
 
 
 PRESETS = ("salmon", "jspsych", "cblearn")
@@ -103,6 +84,10 @@ class TableHints:
     answered_only: bool = False  # whether rows without an answer are no answers either
     trusted: bool = False  # whether the columns are known to hold objects
 
+    def find_columns(self, names: Sequence[str], source: str, without: Sequence[str] = ()) -> LayoutMatch:
+        """Return the layout that columns make, or say what was found and how to say which is which."""
+        return find_columns(names, self.kind, self.columns, source, self.suggested, without)
+
 
 def detect_program(names: Sequence[str]) -> str | None:
     """Return the program that the columns are unmistakably those of."""
@@ -118,33 +103,25 @@ def detect_program(names: Sequence[str]) -> str | None:
     return "labjs" if present >= _LAB_JS else None
 
 
-def hints_of(
-    preset: str | None,
-    names: Sequence[str],
-    kind: str | None,
-    columns: Mapping[str, Any] | None,
-    first_is: Any,
-    source: str,
-) -> TableHints:
+def hints_of(preset: str | None, names: Sequence[str], options: ReadOptions, source: str) -> TableHints:
     """Return how to read a table; the settings of the caller override those of the preset."""
-    given = dict(columns or {})
-    given_coding = Coding(first=None if first_is is None else str(first_is))
+    given, first_is = dict(options.columns or {}), options.first_is
+    hints = TableHints(given, kind=options.kind, coding=Coding(first=None if first_is is None else str(first_is)))
     if preset == "salmon":
-        return TableHints(
-            {**_salmon(names, given, source), **given}, kind=kind or "triplet", coding=given_coding, trusted=True
-        )
+        columns, kind = _salmon(names, given, source) | given, options.kind or "triplet"
+        return replace(hints, columns=columns, kind=kind, trusted=True)
     if preset == "jspsych":
         trial = next((name for name in ("trial", "trial_id") if name in names), None)
-        coding = (
-            Coding(from_zero=True) if first_is is None else given_coding
-        )  # unless keys were pressed: see `counted_from`
-        return TableHints({"trial": trial, **given}, _jspsych(names), kind, coding, ("rt",), pass_over=True)
+        coding = Coding(from_zero=True) if first_is is None else hints.coding  # unless keys were pressed, see below
+        given, milliseconds = {"trial": trial, **given}, ("rt",)
+        return TableHints(given, _jspsych(names), options.kind, coding, milliseconds, pass_over=True)
     if preset == "cblearn":
-        return TableHints(given, kind=kind, coding=Coding(as_written=True) if first_is is None else given_coding)
+        return hints if first_is is not None else replace(hints, coding=Coding(as_written=True))
     if preset == "gorilla":
         response = {"answer": "Response", "chosen": "Response"}  # a column ANSWER holds what would be right
-        return TableHints(given, response, kind, given_coding, ("Reaction Time",), pass_over=True, answered_only=True)
-    return TableHints(given, kind=kind, coding=given_coding, pass_over=preset in ("psychopy", "labjs"))
+        times = ("Reaction Time",)
+        return replace(hints, suggested=response, milliseconds=times, pass_over=True, answered_only=True)
+    return replace(hints, pass_over=preset in ("psychopy", "labjs"))
 
 
 def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[str, Any]:
@@ -154,151 +131,147 @@ def _salmon(names: Sequence[str], given: dict[str, Any], source: str) -> dict[st
     if not endings:
         missing = [name for name in _SALMON.values() if name not in names]
         raise ValueError(f"{source} is not an export of Salmon: it has no column {' and no column '.join(missing)}")
-    sides = {side: side for side in ("left", "right")}
-    found: dict[str, Any] = {"answer": None} | {
-        role: f"{name}{endings[0]}" for role, name in {**_SALMON, **sides}.items() if f"{name}{endings[0]}" in names
-    }
-    more = {"annotator": "puid", "seconds": "seconds" if "seconds" in names else "response_time"}
-    return found | {role: name for role, name in more.items() if name in names}
+    found = {role: name + endings[0] for role, name in (_SALMON | {"left": "left", "right": "right"}).items()}
+    found |= {"annotator": "puid", "seconds": "seconds" if "seconds" in names else "response_time"}
+    return {"answer": None} | {role: name for role, name in found.items() if name in names}
 
 
 def _jspsych(names: Sequence[str]) -> dict[str, str]:
-    normalize_code = by_plain(names)
+    spelled = by_plain(names)
     found = {"seconds": "seconds" if "seconds" in names else "rt"} if "rt" in names else {}
-    response = next((name for name in _RESPONSES if name in names), None)
-    if response:
+    if response := next((name for name in _RESPONSES if name in names), None):
         found |= {"answer": response, "chosen": response}
-    shows_options = "choices" in names or {"left", "right"} <= set(normalize_code)
-    if shows_options and not set(normalize_code) & set(SYNONYMS["anchor"]) and "stimulus" in names:
+    shows_options = "choices" in names or {"left", "right"} <= spelled.keys()
+    if shows_options and not spelled.keys() & set(SYNONYMS["anchor"]) and "stimulus" in names:
         found["anchor"] = "stimulus"
     return found | ({"shown": "choices"} if "choices" in names else {})
 
 
-def with_button_coding(
-    hints: TableHints, answer: str, trial_types: Iterable[Any], answers: Iterable[Any]
-) -> TableHints:
+TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
+
+
+def with_button_coding(hints: TableHints, loaded: LoadedRows, answer: str) -> TableHints:
     """Return a reading of jsPsych in which numbers count from 0 only if they are those of buttons.
 
     The program numbers buttons; a key 1 is what stands on the key. Of trials of other types, a 0 tells.
     """
-    types = [normalize_name(str(each)) for each in trial_types]
+    if TRIAL_TYPE not in loaded.columns:
+        return hints
+    types = [normalize_name(str(each)) for each in loaded.columns[TRIAL_TYPE].present]
     buttons = "button" in normalize_name(answer) or all("button" in each for each in types)
-    zero = "0" in map(normalize_code, answers) and not any("key" in each for each in types)
+    zero = "0" in map(normalize_code, loaded.columns[answer].present) and not any("key" in each for each in types)
     return hints if buttons or zero else replace(hints, coding=replace(hints.coding, from_zero=False))
+
+
+_LOGGED_COLUMNS = ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")
 
 
 def may_hold_objects(name: str, preset: str | None) -> bool:
     """Whether a column that is not used may hold objects: it is none of those that a program writes for itself."""
     if preset == "salmon":
-        stem = name.partition("_")[0]
-        return stem not in ("head", "left", "right", "winner", "loser")
-    return normalize_name(name) not in _LOGGED_COLUMNS.get(preset or "", ())
-
-
-_LOGGED_COLUMNS = {"jspsych": ("trialtype", "trialindex", "timeelapsed", "internalnodeid", "viewhistory")}
+        return name.partition("_")[0] not in _SHOWN
+    return preset != "jspsych" or normalize_name(name) not in _LOGGED_COLUMNS
 
 
 def with_salmon_names(table: Table) -> Table:
     """Return the table with a column of names for each of head, winner and loser, where these are known."""
     names = set(table.names)
     for ending in _ENDINGS:
-        there = [role for role in _ROLES if role + ending in names]
-        if len(there) == len(_ROLES):
+        missing = [role + ending for role in _ROLES if role + ending not in names]
+        if not missing:
             return table
-        if there and names >= set(_ROLES):
-            called = _index_names(table, ending)
-            if called is not None:
-                return _with_filled_names(table, ending, [role for role in _ROLES if role not in there], called)
-            missing = [role + ending for role in _ROLES if role not in there]
-            return table.with_findings(note("indices", table.source, columns=missing))
+        if len(missing) < len(_ROLES) and names >= set(_ROLES):
+            return _with_names_of_indices(table, ending, missing)
     return table
 
 
-def _index_names(table: Table, ending: str) -> dict[Any, Any] | None:
-    """Return the name of every index, or None if one has no name, or two, or shares its name with another."""
+def _with_names_of_indices(table: Table, ending: str, missing: list[str]) -> Table:
+    """Return a table with the names of indices, unless one has no name, or two, or shares its name with another."""
     pairs = [role for role in _SHOWN if {role, role + ending} <= set(table.names)]
-    loaded = table.load(list(dict.fromkeys([*_ROLES, *pairs, *(role + ending for role in pairs)])))
-    called: dict[Any, Any] = {}
-    for role in pairs:
-        index, name = loaded.columns[role], loaded.columns[role + ending]
+    columns = table.load(list(dict.fromkeys([*_ROLES, *pairs, *(role + ending for role in pairs)]))).columns
+    names: dict[Any, set[Any]] = {value: set() for role in _ROLES for value in columns[role].values}
+    for index, name in ((columns[role], columns[role + ending]) for role in pairs):
         both = np.stack([index.codes, name.codes], axis=1)
-        for one, other in np.unique(both[(both >= 0).all(axis=1)], axis=0).tolist():
-            if called.setdefault(index.values[one], name.values[other]) != name.values[other]:
-                return None
-    needed = {value for role in _ROLES for value in loaded.columns[role].values}
-    return called if needed <= called.keys() and len(set(called.values())) == len(called) else None
+        for one, other in np.unique(both[index.filled & name.filled], axis=0).tolist():
+            names.setdefault(index.values[one], set()).add(name.values[other])
+    called = {index: next(iter(each)) for index, each in names.items() if len(each) == 1}
+    if len(set(called.values())) < len(names):
+        return table.with_findings(note("indices", table.source, columns=missing))
+
+    def names_of(parts: list[Column]) -> Column:
+        return parts[0].replace_values(called.get)
+
+    return with_derived(table, {name: ((name.removesuffix(ending),), names_of) for name in missing})
 
 
-def _with_filled_names(table: Table, ending: str, missing: list[str], called: dict[Any, Any]) -> Table:
-    new = {role + ending: role for role in missing}
-
-    def load(wanted: Sequence[str]) -> LoadedRows:
-        loaded = table.load(list(dict.fromkeys(new.get(name, name) for name in wanted)))
-        columns: dict[str, Column] = {}
-        for name in wanted:
-            column = loaded.columns[new.get(name, name)]
-            columns[name] = deduplicate(column.codes, [called[v] for v in column.values]) if name in new else column
-        return replace(loaded, columns=columns)
-
-    return replace(table, names=(*table.names, *new), load=load)
+Derivation: TypeAlias = tuple[tuple[str, ...], Callable[[list[Column]], Column]]
 
 
-_ANSWERS = (".keys", ".clicked_name", ".response")
+def with_derived(table: Table, derived: Mapping[str, Derivation]) -> Table:
+    """Return a table with further columns, each made of some of its own."""
+
+    def loading(load: Callable[[Sequence[str]], LoadedRows]) -> Callable[[Sequence[str]], LoadedRows]:
+        def with_them(names: Sequence[str]) -> LoadedRows:
+            loaded = load(list(dict.fromkeys(part for name in names for part in derived.get(name, ((name,),))[0])))
+            columns = {}
+            for name in names:
+                parts, make = derived.get(name, ((name,), lambda parts: parts[0]))
+                columns[name] = make([loaded.columns[part] for part in parts])
+            return replace(loaded, columns=columns)
+
+        return with_them
+
+    peek = None if table.peek is None else loading(table.peek)
+    return replace(table, names=(*table.names, *derived), load=loading(table.load), peek=peek)
+
+
+_COMPONENTS = (".keys", ".clicked_name", ".response")
 _LOOP = ".thisN"
-_ANSWER_ROLES = {"odd-one-out": "odd", "most-central": "central"}
+_ANSWER_ROLES = {"odd-one-out": ("odd",), "most-central": ("central",)}
 
 
 def with_psychopy_component(hints: TableHints, table: Table) -> TableHints:
     """Return a reading of a PsychoPy file in which the answers, and their times, are those of trials."""
-    given = [hints.columns[role] for role in ("answer", "chosen", "odd", "central") if hints.columns.get(role)]
-    answers = [name for name in table.names if name.endswith(_ANSWERS)]
-    if given:
-        others = [name for name in answers if name not in given]
-        answers = [name for name in answers if name in given]
-        if len(answers) == 1 and others:  # rows that another component answers, such as practice
-            hints = replace(hints, answered_only=True)
-    elif len(answers) > 1:
+    given = [hints.columns[role] for role in ANSWERS if hints.columns.get(role)]
+    components = [name for name in table.names if name.endswith(_COMPONENTS)]
+    answers = [name for name in components if name in given] if given else components
+    if given and len(answers) == 1 and len(components) > 1:  # rows that another answers, such as practice
+        hints = replace(hints, answered_only=True)
+    if not given and len(answers) > 1:
         loops = [name for name in table.names if name.endswith(_LOOP)]
-        loaded = table.load([*answers, *loops])
-        in_loop = np.any([loaded.columns[name].codes >= 0 for name in loops], axis=0)
-        answers = [name for name in answers if (in_loop & (loaded.columns[name].codes >= 0)).any()]
+        columns = table.load([*answers, *loops]).columns
+        in_loop = np.any([columns[name].filled for name in loops], axis=0)
+        answers = [name for name in answers if (in_loop & columns[name].filled).any()]
     if len(answers) != 1:
         return hints
-    answer = answers[0]
-    roles = ("answer", "chosen", *([_ANSWER_ROLES[hints.kind]] if hints.kind in _ANSWER_ROLES else []))
-    time = f"{answer.rpartition('.')[0]}.rt"
-    suggested = dict.fromkeys(roles, answer) | ({"seconds": time} if time in table.names else {})
+    roles = ("answer", "chosen", *_ANSWER_ROLES.get(hints.kind or "", ()))
+    time = f"{answers[0].rpartition('.')[0]}.rt"
+    suggested = dict.fromkeys(roles, answers[0]) | ({"seconds": time} if time in table.names else {})
     return replace(hints, suggested=hints.suggested | suggested)
 
 
 PURPOSE = "purpose"
 CHOSEN, OTHER, _RANDOM, _CATCH = "information", "other", "test", "catch"
-_PURPOSES = frozenset(["start", CHOSEN, _RANDOM, "repeat", _CATCH, OTHER, "again"])
+_PURPOSES = frozenset(["start", CHOSEN, _RANDOM, "repeat", _CATCH, OTHER, "again", ""])
 
 
-def purposes_of(table: Table, answers: Answers) -> NDArray[np.str_] | None:
-    """Return what each answer was asked for; None if there is no such column, or it says something else."""
+def with_purposes(answers: Answers, table: Table, tell: bool) -> Answers:
+    """Return answers that know which questions were chosen for what their answers tell.
+
+    To ``tell`` is to add a finding: over them an error would mislead.
+    """
     if table.names.count(PURPOSE) != 1:
-        return None
+        return answers
     loaded = table.load([PURPOSE])
-    purposes = (
-        loaded.columns[PURPOSE]
-        .map_values(str, "", object)[loaded.sources.find(answers.lines, answers.files)]
-        .astype(np.str_)
-    )
-    return purposes if {*purposes.tolist(), ""} <= {*_PURPOSES, ""} else None
-
-
-def chosen_rows(purposes: NDArray[np.str_] | None) -> NDArray[np.bool_] | None:
-    """Return which questions were chosen for what their answers tell; None if none was."""
-    chosen = None if purposes is None else purposes == CHOSEN
-    return chosen if chosen is not None and chosen.any() else None
-
-
-def purpose_finding(purposes: NDArray[np.str_], source: str) -> Finding:
-    """Return a finding about answers to chosen questions, over which an error would mislead."""
+    purposes = loaded.columns[PURPOSE][loaded.sources.find(answers.lines, answers.files)].texts().astype(np.str_)
+    chosen = purposes == CHOSEN
+    if not chosen.any() or not set(purposes.tolist()) <= _PURPOSES:
+        return answers
+    answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
     n_chosen, n_random, n_catch = (int((purposes == each).sum()) for each in (CHOSEN, _RANDOM, _CATCH))
-    return note("chosen-questions", source, n_chosen=n_chosen, n_random=n_random, n_questions=len(purposes) - n_catch)
+    n_questions = len(purposes) - n_catch
+    found = note("chosen-questions", table.source, n_chosen=n_chosen, n_random=n_random, n_questions=n_questions)
+    return answers.reported(found) if tell else answers
 
 
 MIN_QUESTIONS = 3  # questions, and fields or objects of one
@@ -340,32 +313,18 @@ def wide_to_long(table: Table) -> Table | None:
     def load(wanted: Sequence[str]) -> LoadedRows:
         others = [name for name in wanted if name not in titles]
         loaded = drop_header_rows(table.load([*wide.names, *others]))
-        return _melt(loaded, wide, titles, others)
+        filled = [[loaded.columns[name].filled for name in names] for names in wide.questions]
+        rows, questions = np.nonzero(np.any(filled, axis=1).T)  # that somebody was asked
+        columns = {name: loaded.columns[name][rows] for name in others}
+        for place, title in enumerate(titles):
+            if place < n_objects:
+                columns[title] = encode([of[place] for of in wide.objects])[questions]
+            else:
+                cells = join_rows(loaded.columns[names[place - n_objects]] for names in wide.questions)
+                columns[title] = cells[questions * len(loaded) + rows]
+        return LoadedRows(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
 
-    return table.with_findings(read, names=(*titles, *rest), load=load, peek=None, ragged=None)
-
-
-def _melt(loaded: LoadedRows, wide: _WideLayout, titles: tuple[str, ...], others: list[str]) -> LoadedRows:
-    """Return a row for each question that somebody was asked."""
-    asked = np.array(
-        [np.any([loaded.columns[name].codes >= 0 for name in names], axis=0) for names in wide.questions], dtype=bool
-    )
-    rows, questions = np.nonzero(asked.T)
-    columns = {name: Column(loaded.columns[name].codes[rows], loaded.columns[name].values) for name in others}
-    n_objects = len(wide.objects[0])
-    for place, title in enumerate(titles[:n_objects]):
-        index: dict[Any, int] = {}
-        codes = np.array([index.setdefault(of[place], len(index)) for of in wide.objects], np.int32)
-        columns[title] = Column(codes[questions], list(index))
-    for place, title in enumerate(titles[n_objects:]):
-        index = {}
-        cells = np.empty(asked.shape, np.int32)
-        for at, names in enumerate(wide.questions):
-            column = loaded.columns[names[place]]
-            new = [index.setdefault(value, len(index)) for value in column.values]
-            cells[at] = np.append(np.array(new, np.int32), np.int32(-1))[column.codes]
-        columns[title] = Column(cells[questions, rows], list(index))
-    return LoadedRows(columns, loaded.sources[rows], loaded.bad_rows, loaded.n_bad)
+    return replace(table.with_findings(read), names=(*titles, *rest), load=load, peek=None, ragged=None)
 
 
 def _numbered_questions(names: Sequence[str]) -> _WideLayout | None:
@@ -396,25 +355,17 @@ def _questions_named_by_objects(table: Table) -> _WideLayout | None:
         loaded = loaded or drop_header_rows(table.load(table.names))
         shown = {name: parts for name in split if (parts := _objects_of(split[name], loaded.columns[name], separator))}
         widths = {len(parts) for parts in shown.values()}
-        if len(shown) >= MIN_QUESTIONS and len(widths) == 1:
-            shown |= _other_questions(split, shown, max(widths))
-            named = [name for name in split if name in shown]  # in the order of the columns
-            return _WideLayout(("response",), [(name,) for name in named], [shown[name] for name in named])
+        if len(shown) < MIN_QUESTIONS or len(widths) != 1:
+            continue
+        objects = {label for parts in shown.values() for label in parts}
+        for name, parts in split.items():  # further questions about these objects, whatever was answered to them
+            lead, rest = parts[: -max(widths)], parts[-max(widths) :]
+            is_lead = not lead or (len(lead) == 1 and _PREFIX.fullmatch(lead[0]))
+            if name not in shown and len(rest) in widths and is_lead and set(rest) <= objects:
+                shown[name] = rest
+        named = [name for name in split if name in shown]  # in the order of the columns
+        return _WideLayout(("response",), [(name,) for name in named], [shown[name] for name in named])
     return None
-
-
-def _other_questions(
-    split: Mapping[str, tuple[str, ...]], shown: Mapping[str, tuple[str, ...]], width: int
-) -> dict[str, tuple[str, ...]]:
-    """Return further questions about objects of those that were found, whatever was answered to them."""
-    objects = {label for parts in shown.values() for label in parts}
-    rest = {name: parts for name, parts in split.items() if name not in shown}
-    cut = {name: parts[len(parts) - width :] for name, parts in rest.items() if len(parts) - width in (0, 1)}
-    return {
-        name: parts
-        for name, parts in cut.items()
-        if set(parts) <= objects and (parts == rest[name] or _PREFIX.fullmatch(rest[name][0]))
-    }
 
 
 def _name_parts(name: str, separator: str) -> tuple[str, ...]:
@@ -426,7 +377,7 @@ def _name_parts(name: str, separator: str) -> tuple[str, ...]:
 
 def _objects_of(parts: tuple[str, ...], column: Column, separator: str) -> tuple[str, ...]:
     """Return the objects of a question if its answers are among them; a number before them, as of Q1, is left out."""
-    values = [str(column.values[code]) for code in column.codes[column.codes >= 0].tolist()]
+    values = column[column.filled].texts().tolist()
     if not values or sum(value in parts for value in values) < MIN_NAMED_SHARE * len(values):
         return ()
     is_numbered = separator != _ANCHOR_OR and _PREFIX.fullmatch(parts[0]) and parts[0] not in values
@@ -439,40 +390,17 @@ _TIMES, _JOINER = "*", "/"
 
 def with_combined_columns(table: Table, columns: Mapping[str, Any] | None) -> Table:
     """Return a table that also has the combinations which are named as columns of roles."""
-    wanted = {name: _columns_of(name, table) for name in _combinations_in(columns or {}) if name not in table.names}
-    parts_of = {name: parts for name, parts in wanted.items() if len(parts) > 1}
-    if not parts_of:
-        return table
-
-    def loading(load: Callable[[Sequence[str]], LoadedRows]) -> Callable[[Sequence[str]], LoadedRows]:
-        def with_them(names: Sequence[str]) -> LoadedRows:
-            plain = [part for name in names for part in parts_of.get(name, (name,))]
-            loaded = load(list(dict.fromkeys(plain)))
-            own = loaded.columns
-            made = {
-                name: _combine(name, [own[part] for part in parts_of[name]]) if name in parts_of else own[name]
-                for name in names
-            }
-            return replace(loaded, columns=made)
-
-        return with_them
-
-    peek = None if table.peek is None else loading(table.peek)
-    return replace(table, names=(*table.names, *parts_of), load=loading(table.load), peek=peek)
-
-
-def _combinations_in(columns: Mapping[str, Any]) -> list[str]:
-    """Return all that is named as a column and may be a combination."""
-    split = [part for column in columns.values() for name in split_names(column) for part in split_names(str(name))]
-    return [name for name in dict.fromkeys(split) if _TIMES in name]
-
-
-def _columns_of(name: str, table: Table) -> tuple[str, ...]:
-    parts = tuple(part.strip() for part in name.split(_TIMES))
-    for part in parts:
-        if part not in table.names:
-            raise ValueError(f"{table.source} has no column {part!r}, of {name!r}; it has {listing(table.names)}")
-    return parts
+    listed = [str(name) for column in (columns or {}).values() for name in split_names(column)]
+    derived: dict[str, Derivation] = {}
+    for name in dict.fromkeys(part for names in listed for part in split_names(names)):
+        if _TIMES not in name or name in table.names:
+            continue
+        parts = tuple(part.strip() for part in name.split(_TIMES))
+        for part in parts:
+            if part not in table.names:
+                raise ValueError(f"{table.source} has no column {part!r}, of {name!r}; it has {listing(table.names)}")
+        derived[name] = parts, partial(_combine, name)
+    return with_derived(table, derived) if derived else table
 
 
 def _combine(name: str, parts: Sequence[Column]) -> Column:
@@ -488,5 +416,5 @@ def _combine(name: str, parts: Sequence[Column]) -> Column:
         double = next(value for value in values if values.count(value) > 1)
         raise ValueError(f"two combinations of {name!r} are called {double!r}; take {_JOINER!r} out of their values")
     combined = np.full(len(codes), -1, np.int32)
-    combined[whole] = np.array([order[value] for value in values], np.int32)[of_rows.reshape(-1)] if values else -1
+    combined[whole] = np.array([order[value] for value in values], np.int32)[of_rows.reshape(-1)]
     return Column(combined, list(order))

@@ -8,18 +8,16 @@ Whole columns of positions in the list of objects become the comparisons of all 
 - ranking: the anchor is nearer to what stands earlier than to what stands later, for all pairs;
 - ranked-grid: both, with everything shown and not chosen behind what was chosen.
 
-The first two make (k - 1)(k - 2) comparisons: what "c is farthest from (nearest to) all the others" says about pairs
-that share an object, and nothing that does not involve c. With k = 3 these are the two comparisons that the choice of
-the closest pair, or of the farthest, says. A trial has a total weight of 1, however many items it shows. "Can't tell"
-can be split: the comparisons of every possible answer, all with the same weight. Lists repeat, and so do pairs of what
-was shown and what was chosen: each distinct pair is worked out once.
+The first two make (k - 1)(k - 2) comparisons. "Can't tell" can be split: the comparisons of every possible answer, all
+with the same weight. Each distinct list, or pair of what was shown and what was chosen, is worked out once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
-from typing import Any
+from itertools import chain, permutations
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +34,12 @@ from nearer.io.choice_coding import (
     place_of_word,
     read_places,
 )
-from nearer.io.columns import NEAR_FAR, PAIRS, SIDES, LayoutMatch
+from nearer.io.columns import PAIRS, SIDES, LayoutMatch
 from nearer.io.labels import (
     MAX_LABEL_CHARACTERS,
     Objects,
     join_columns,
-    positions,
+    label_array,
     possible_lists,
     read_items,
     read_lists,
@@ -52,43 +50,31 @@ from nearer.io.table import Codes, Column, Numbers, RowErrors
 Rows = NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Expansion:
-    """Comparisons that follow from the rows of a table."""
-
-    rows: Rows  # (m, 3) or (m, 4)
-    row_of: NDArray[np.intp]  # (m,) Row of the table; in order
-    places: NDArray[np.signedinteger[Any]] | None
-    undecided: NDArray[np.bool_]  # (n,)
+# Comparisons and the row of the table that each follows from, in order; the place that each row of the table says, -1
+# for none; and how often somebody could not tell.
+Compared: TypeAlias = tuple[Rows, NDArray[np.intp], NDArray[np.signedinteger[Any]] | None, int]
 
 
 def side_comparisons(
     pairs: tuple[list[Codes], list[Codes]], places: NDArray[np.int8], errors: RowErrors, split: bool
-) -> Expansion:
+) -> Compared:
     """Return comparisons of near pairs with far pairs where one of two was chosen.
 
     ``pairs`` holds the objects of each side: anchor and option, or two objects; an anchor is written once.
     """
     left, right = pairs
     undecided = (places == UNDECIDED) & ~errors.bad
-    good = ~errors.bad & (undecided if split else places >= 0) | (~errors.bad & (places >= 0))
-    kept = np.flatnonzero(good)
-    copies = np.where(undecided[kept], 2, 1) if split else np.ones(len(kept), np.int64)
-    row_of = np.repeat(kept, copies)
+    kept = np.flatnonzero(~errors.bad & ((places >= 0) | (undecided & split)))
+    row_of = np.repeat(kept, np.where(undecided[kept], 2, 1))
     swapped = places[row_of] == 1
-    if split and undecided.any():
-        second = np.r_[False, row_of[1:] == row_of[:-1]]
-        swapped |= second
+    swapped[1:] |= row_of[1:] == row_of[:-1]
     near = [np.where(swapped, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
     far = [np.where(swapped, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
-    same_anchor = left[0] is right[0]
-    rows = np.stack([*near, *(far[1:] if same_anchor else far)], axis=1)
-    return Expansion(rows, row_of, np.where(places >= 0, places, -1).astype(np.int8), undecided)
+    rows = np.stack([*near, *(far[1:] if left[0] is right[0] else far)], axis=1)
+    return rows, row_of, np.maximum(places, -1), int(undecided.sum())
 
 
-def item_comparisons(
-    items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool
-) -> Expansion:
+def item_comparisons(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Compared:
     """Return comparisons where the odd or the central one of several was named.
 
     ``items`` has a column for each place, (n, k), and -1 where a row has fewer. Rows that show and answer at the same
@@ -107,7 +93,7 @@ def item_comparisons(
     for at, pattern in enumerate(patterns):
         alike = np.flatnonzero(pattern_of == at)
         rows[starts[alike, None] + np.arange(len(pattern))] = shown[alike[:, None, None], pattern]
-    return Expansion(rows, np.repeat(kept, copies), np.where(places >= 0, places, -1).astype(np.int8), undecided)
+    return rows, np.repeat(kept, copies), np.maximum(places, -1), int(undecided.sum())
 
 
 def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
@@ -121,14 +107,9 @@ def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
 
 
 def list_comparisons(
-    anchor: Codes,
-    lists: NDArray[np.intp],
-    pairs: list[NDArray[np.int32]],
-    errors: RowErrors,
-    undecided: NDArray[np.bool_],
-    places: NDArray[np.signedinteger[Any]] | None,
-) -> Expansion:
-    """Return comparisons of an anchor with lists.
+    anchor: Codes, lists: NDArray[np.intp], pairs: list[NDArray[np.int32]], errors: RowErrors
+) -> tuple[Rows, NDArray[np.intp]]:
+    """Return comparisons of an anchor with lists, and the row of each.
 
     ``lists`` has a number for every row, and ``pairs`` for every such number the objects (k, 2), nearer and farther.
     """
@@ -140,32 +121,20 @@ def list_comparisons(
     row_of = np.repeat(kept, copies)
     number = np.arange(len(row_of)) - np.repeat(np.cumsum(copies) - copies, copies)
     taken = flat[starts[lists[row_of]] + number]
-    rows = np.column_stack([anchor[row_of], taken]).astype(np.int32)
-    return Expansion(rows, row_of, places, undecided)
+    return np.column_stack([anchor[row_of], taken]).astype(np.int32), row_of
 
 
-def grid_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
-    """Return every pair of something chosen and something not chosen; without a choice, all pairs both ways."""
+def list_pairs(shown: Iterable[int], chosen: Sequence[int], ranked: bool) -> NDArray[np.int32]:
+    """Return every pair of something chosen and something not chosen, or if ``ranked`` chosen later.
+
+    Without a choice, return all pairs both ways.
+    """
     if not chosen:
         return np.array(list(permutations(shown, 2)), np.int32).reshape(-1, 2)
-    left = [each for each in shown if each not in chosen]
-    return np.array([(near, far) for near in chosen for far in left], np.int32).reshape(-1, 2)
-
-
-def ranking_pairs(ranking: list[int]) -> NDArray[np.int32]:
-    """Return every pair of something ranked earlier and something ranked later."""
-    first, second = np.triu_indices(len(ranking), 1)
-    ranked = np.array(ranking, np.int32)
-    return np.stack([ranked[first], ranked[second]], axis=1)
-
-
-def ranked_pairs(shown: list[int], chosen: list[int]) -> NDArray[np.int32]:
-    """Return every pair of something chosen and something chosen later or not at all."""
-    if not chosen:
-        return grid_pairs(shown, chosen)
-    left = [each for each in shown if each not in chosen]
-    pairs = [(near, far) for at, near in enumerate(chosen) for far in [*chosen[at + 1 :], *left]]
-    return np.array(pairs, np.int32).reshape(-1, 2)
+    ordered = np.array(list(dict.fromkeys([*chosen, *shown])), np.int32)
+    near, far = np.triu_indices(len(ordered), 1)
+    compared = (near < len(chosen)) & ((far >= len(chosen)) | ranked)
+    return np.stack([ordered[near[compared]], ordered[far[compared]]], axis=1)
 
 
 def find_degenerate(columns: list[Codes], labels: list[object], errors: RowErrors) -> None:
@@ -218,7 +187,10 @@ class TableComparisons:
 
     kind: Kind
     objects: Objects
-    expansion: Expansion
+    rows: Rows
+    row_of: NDArray[np.intp]
+    places: NDArray[np.signedinteger[Any]] | None
+    n_undecided: int
     seen: NDArray[np.bool_]
     signs: NDArray[np.int8] | None = None
     findings: tuple[Finding, ...] = ()
@@ -226,7 +198,7 @@ class TableComparisons:
     @property
     def near_first(self) -> NDArray[Any]:
         """Return rows with near before far."""
-        rows = self.expansion.rows
+        rows = self.rows
         if self.signs is None:
             return rows
         order = [0, 2, 1] if rows.shape[1] == 3 else [2, 3, 0, 1]
@@ -234,67 +206,51 @@ class TableComparisons:
 
     def rows_and_labels(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return rows and labels without objects that only bad rows name."""
-        rows = self.expansion.rows
-        if self.objects.named or self.seen.all():
-            return rows, self.objects.array()
-        new = (np.cumsum(self.seen) - 1).astype(np.int32)
-        return new[rows], self.objects.array(self.seen)
+        rows, kept = self.rows, self.seen | self.objects.named
+        labels = label_array([label for label, is_kept in zip(self.objects.labels, kept, strict=True) if is_kept])
+        return rows if kept.all() else (np.cumsum(kept) - 1).astype(np.int32)[rows], labels
 
 
 def read_question(question: Question) -> TableComparisons:
     """Return the comparisons that a table says."""
-    kind = question.found.layout.kind
-    if kind in ("grid", "ranking", "ranked-grid"):
+    layout, errors = question.found.layout, question.errors
+    if layout.kind in ("grid", "ranking", "ranked-grid"):
         return _read_list_question(question)
-    if kind in ("odd-one-out", "most-central"):
+    if layout.kind in ("odd-one-out", "most-central"):
         return _read_items_question(question)
-    roles = question.found.layout.roles
-    objects_of = [role for role in roles if role != "answer"]
+    objects_of = [role for role in layout.roles if role != "answer"]
     sides = [role for role in SIDES if role in question.found.roles and role not in objects_of]
     objects = Objects([question.column(role) for role in [*objects_of, *sides]], names=question.names)
-    errors = question.errors
     codes = {role: objects.codes(question.column(role), role.replace("_", " "), errors) for role in objects_of}
     find_degenerate(list(codes.values()), objects.labels, errors)
-    if "near" in roles or "near_1" in roles:
+    if layout.says_near:
         return _read_near_and_far(question, objects, codes, sides)
-
-    answer = question.column("answer")
-    coding = question.coding.of_column(question.name("answer"))
-    if kind == "triplet":
-        left, right = codes["left"], codes["right"]
-        sides = [question.name(role) for role in SIDES]
-        chosen = read_places(answer, objects.labels, [left, right], sides, errors, question.source, coding)
-        pairs = ([codes["anchor"], left], [codes["anchor"], right])
+    coding, titles = question.coding.of_column(question.name("answer")), list[str]()
+    if layout.kind == "triplet":
+        options = [codes["left"], codes["right"]]
+        names = [question.name(role) for role in SIDES]
+        pairs = ([codes["anchor"], options[0]], [codes["anchor"], options[1]])
     else:
-        nobody = np.full(len(errors.bad), -1, np.int32)  # an object cannot name a pair
-        titles = ("the first pair", "the second pair")
-        chosen = read_places(
-            answer, objects.labels, [nobody, nobody], list(SIDES), errors, question.source, coding, titles
-        )
-        left_1, left_2, right_1, right_2 = (codes[role] for role in PAIRS)
-        pairs = ([left_1, left_2], [right_1, right_2])
-    expansion = side_comparisons(pairs, chosen, errors, question.split)
-    return TableComparisons(kind, objects, expansion, _seen_objects(objects, list(codes.values()), errors))
+        options = [np.full(len(errors.bad), -1, np.int32)] * 2  # an object cannot name a pair
+        names, titles = list(SIDES), ["the first pair", "the second pair"]
+        pairs = ([codes[role] for role in PAIRS[:2]], [codes[role] for role in PAIRS[2:]])
+    answer = question.column("answer")
+    places = read_places(answer, objects.labels, options, names, errors, question.source, coding, titles)
+    compared = side_comparisons(pairs, places, errors, question.split)
+    seen = _seen_objects(objects, (each[~errors.bad] for each in codes.values()))
+    return TableComparisons(layout.kind, objects, *compared, seen)
 
 
 def _read_items_question(question: Question) -> TableComparisons:
-    """Read rows that name the odd or the central one of several items."""
     kind, errors = question.found.layout.kind, question.errors
-    names = list(question.found.roles["items"])
-    objects, items = read_items([question.columns[name] for name in names], errors, question.names)
+    columns = question.found.roles["items"]
+    objects, items = read_items([question.columns[name] for name in columns], errors, question.names)
     role = "odd" if kind == "odd-one-out" else "central"
-    places = read_places(
-        question.column(role),
-        objects.labels,
-        list(items.T),
-        names if len(names) > 1 else [],
-        errors,
-        question.source,
-        question.coding,
-        wanted=role,
-    )
-    expansion = item_comparisons(items, places, errors, question.split, central=role == "central")
-    return TableComparisons(kind, objects, expansion, _seen_objects(objects, list(items.T), errors))
+    names = list(columns) if len(columns) > 1 else []
+    answer, options, coding = question.column(role), list(items.T), question.coding
+    places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
+    compared = item_comparisons(items, places, errors, question.split, central=role == "central")
+    return TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
 
 
 def _read_near_and_far(
@@ -302,15 +258,15 @@ def _read_near_and_far(
 ) -> TableComparisons:
     """Read rows that say themselves what is near and what is far."""
     errors, found = question.errors, question.found
-    signs = _signs(question, objects) if "answer" in found.roles else None
-    unused = [] if signs is not None or "answer" not in found.roles else [question.name("answer")]
-    if signs is not None:
-        errors.add(signs == 0, "no-sign", lambda row: {"value": question.column("answer").value(row)})
+    signs, findings = None, tuple[Finding, ...]()
+    if "answer" in found.roles:
+        signs = _signs(question, objects)
+        if signs is None:
+            findings = (note("answer-not-used", question.source, column=question.name("answer")),)
+        else:
+            errors.add(signs == 0, "no-sign", lambda row: {"value": question.column("answer").value(row)})
     kept = np.flatnonzero(~errors.bad)
-    order = ("anchor", "near", "far") if "near" in codes else NEAR_FAR
-    rows = np.empty((len(kept), len(order)), np.int32)
-    for position, role in enumerate(order):
-        rows[:, position] = codes[role][kept]
+    rows = np.stack([each[kept] for each in codes.values()], axis=1)
     places = None
     if len(sides) == 2 and "near" in codes:
         ignored = RowErrors(len(errors.bad))  # a side that is not known makes no row bad
@@ -318,12 +274,9 @@ def _read_near_and_far(
         places = np.full(len(left), -1, np.int8)
         places[(left == codes["near"]) & (right == codes["far"])] = 0
         places[(right == codes["near"]) & (left == codes["far"])] = 1
-    expansion = Expansion(rows, kept, places, np.zeros(len(errors.bad), bool))
-    seen = _seen_objects(objects, list(codes.values()), errors)
-    findings = tuple(note("answer-not-used", question.source, column=name) for name in unused)
-    return TableComparisons(
-        found.layout.kind, objects, expansion, seen, None if signs is None else signs[kept], findings
-    )
+    seen = _seen_objects(objects, rows.T)
+    signs = None if signs is None else signs[kept]
+    return TableComparisons(found.layout.kind, objects, rows, kept, places, 0, seen, signs, findings)
 
 
 def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
@@ -332,14 +285,17 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     Near is the first option, and the answer says whether a row is right as it stands.
     """
     column = question.column("answer")
-    present = {normalize_code(column.values[code]) for code in np.unique(column.codes[column.codes >= 0]).tolist()}
+    present = set(map(normalize_code, column.present))
     meaning: dict[str, int] | None = {"1": 0, "true": 0, "-1": 1, "false": 1}
     coding, roles = question.coding, question.found.roles
+    are_codes = len(present) == 2 and present.isdisjoint(map(normalize_code, objects.labels))
+    if "left" in roles and all(place_of_word(value, [], 2) >= 0 for value in present):
+        are_codes = False  # the sides of what a row shows
     if coding.first is not None or (coding.as_written and "0" in present):
         meaning = coding.places(present, 2)
     elif present and (present <= set(meaning or ()) or "-1" in present):
         pass
-    elif (present <= {"0", "1"} and "0" in present) or (len(present) == 2 and _are_codes(present, objects, question)):
+    elif are_codes or (present <= {"0", "1"} and "0" in present):
         first = ["1", "0"] if "0" in present else sorted(present)
         raise AmbiguousCoding(
             f"{question.source}: column {question.name('answer')!r} holds {' and '.join(sorted(present))} in addition "
@@ -357,54 +313,76 @@ def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
     else:
         return None
     signs = {value: 1 - 2 * place for value, place in (meaning or {}).items()}
-    return np.asarray(column.map_values(lambda value: signs.get(normalize_code(value), 0), 0, np.int8))
-
-
-def _are_codes(present: set[str], objects: Objects, question: Question) -> bool:
-    """Whether two values are codes: no objects, and not the sides of what a row shows as left and right."""
-    sides = all(place_of_word(value, [], 2) >= 0 for value in present) and "left" in question.found.roles
-    return not sides and not present & {normalize_code(label) for label in objects.labels}
+    return column.map_values(lambda value: signs.get(normalize_code(value), 0), 0, np.int8)
 
 
 def _answer_contradicts(question: Question) -> bool:
     """Whether an answer names objects of its row, and what is far among them."""
     if "near" not in question.found.roles:
         return False
-    answer, near, far = (
-        question.column(role).map_values(str, "", object)[question.column("answer").codes >= 0]
-        for role in ("answer", "near", "far")
-    )
+    rows = question.column("answer").filled
+    answer, near, far = (question.column(role)[rows].texts() for role in ("answer", "near", "far"))
     return bool(((answer == near) | (answer == far)).all() and (answer == far).any())
 
 
-def _seen_objects(objects: Objects, columns: list[Codes], errors: RowErrors) -> NDArray[np.bool_]:
-    seen = np.zeros(len(objects.labels), bool)
-    good = ~errors.bad
-    some_bad = bool(errors.bad.any())
+def _seen_objects(objects: Objects, columns: Iterable[NDArray[Any]]) -> NDArray[np.bool_]:
+    seen = np.zeros(len(objects.labels) + 1, bool)
     for codes in columns:
-        used = codes[good] if some_bad else codes
-        seen |= np.bincount(used[used >= 0], minlength=len(seen)).astype(bool)
-    return seen
+        seen[codes] = True  # a code of -1 points to the last
+    return seen[:-1]
 
 
 def _read_list_question(question: Question) -> TableComparisons:
-    roles, errors = question.found.roles, question.errors
-    columns = {role: [question.columns[name] for name in roles[role]] for role in question.found.layout.roles}
-    if "shown" in roles:
-        kind, objects, expansion, shown = read_grid(
-            columns, errors, question.split, question.coding, question.names, list(roles["shown"])
-        )
-    else:
-        kind, objects, expansion, shown = read_ranking(columns, errors, question.names)
-    seen = np.zeros(len(objects.labels), bool)
-    for codes in shown:
-        seen[codes] = True
-    return TableComparisons(kind, objects, expansion, seen)
+    """Read lists of what was shown, and what was chosen of it or, in order, ranked; a ranking may be all there is."""
+    layout, errors = question.found.layout, question.errors
+    columns = {role: [question.columns[name] for name in question.found.roles[role]] for role in layout.roles}
+    is_grid, ranked = "shown" in columns, "ranking" in columns
+    shown_of, shown = read_lists(columns["shown" if is_grid else "ranking"])
+    objects = Objects(columns["anchor"], chain(*shown), question.names)
+    anchor = objects.codes(question.column("anchor"), "anchor", errors)
+    pair_of = shown_of % len(shown)  # -1 becomes the empty list
+    lists: list[tuple[tuple[str, ...], Any]] = [(each, each) for each in shown]
+    counts_from = None
+    if is_grid:
+        picked_columns = columns["ranking" if ranked else "chosen"]
+        picked: list[Any] = list(map(str, picked_columns[0].values))
+        picked_of = picked_columns[0].codes.astype(np.int64)
+        if len(picked_columns) > 1:
+            picked_of, picked = join_columns(picked_columns)
+        picked = [*picked, ()]
+        keys, pair_of = np.unique(pair_of * len(picked) + picked_of % len(picked), return_inverse=True)
+        lists = [(shown[key // len(picked)], picked[key % len(picked)]) for key in keys.tolist()]
+        titles = list(question.found.roles["shown"])
+        if len(titles) > 1 and not any(_possible_choice(choice, each) for each, choice in lists):
+            lists = [(each, _by_title(each, choice, titles)) for each, choice in lists]
+        counts_from = _counts_from(lists, question.coding)
+        if len(titles) > 1 and counts_from is not None:
+            cells = np.stack([column.filled for column in columns["shown"]], axis=1)
+            after_gap = cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]
+            errors.add(np.any(after_gap, axis=1), "option-gap")
+    choices = [_read_choice(each, choice, objects, counts_from, ranked) for each, choice in lists]
+    for code in dict.fromkeys(choice.error for choice in choices if choice.error):
+        bad = np.array([choice.error == code for choice in choices])[pair_of]
+        errors.add(bad, code, lambda row: choices[pair_of[row]].numbers)
+    with_anchor, of_rows = np.unique(np.stack([pair_of, anchor], axis=1), axis=0, return_inverse=True)
+    inside = np.array([code in choices[pair].shown for pair, code in with_anchor.tolist()], bool)[of_rows.reshape(-1)]
+    errors.add(inside, "anchor-shown", lambda row: {"concerned": (objects.labels[anchor[row]],)})
+    places = None
+    if is_grid:
+        first = [choice.shown.index(choice.chosen[0]) if choice.chosen else -1 for choice in choices]
+        alone = [ranked or len(choice.chosen) == 1 for choice in choices]
+        places = np.where(alone, first, -1).astype(np.int16)[pair_of]
+    pairs = [choice.pairs(ranked, question.split) for choice in choices]
+    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
+    rows, row_of = list_comparisons(anchor, pair_of, pairs, errors)
+    shown_in_good = (np.array(choices[pair].shown, int) for pair in np.unique(pair_of[~errors.bad]))
+    seen = _seen_objects(objects, [anchor[~errors.bad], *shown_in_good])
+    only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
+    kind: Kind = "triplet" if layout.kind == "grid" and only_two and question.coding.from_zero else layout.kind
+    return TableComparisons(kind, objects, rows, row_of, places, int(undecided.sum()), seen)
 
 
 MAX_LIST = 1000  # a ranking of so many makes half a million comparisons
-Columns = dict[str, list[Column]]
-Result = tuple[Kind, Objects, Expansion, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -417,83 +395,15 @@ class _ListChoice:
     chosen: tuple[int, ...] = ()
     undecided: bool = False
 
-
-def read_grid(
-    columns: Columns, errors: RowErrors, split: bool, coding: Coding, names: list[Any] | None, titles: list[str]
-) -> Result:
-    """Return the comparisons of a table with what was shown and what was chosen, or ranked: chosen in order.
-
-    ``titles`` are the columns of what was shown, which choices may name.
-    """
-    ranked = "ranking" in columns
-    picked_columns = columns["ranking" if ranked else "chosen"]
-    anchor_column = columns["anchor"][0]
-    shown_of, shown = read_lists(columns["shown"])
-    objects = Objects([anchor_column], (item for each in shown for item in each), names)
-    anchor = objects.codes(anchor_column, "anchor", errors)
-    if len(picked_columns) > 1:
-        chosen_of, chosen_lists = join_columns(picked_columns)
-        chosen: list[Any] = [*chosen_lists, ()]
-    else:
-        chosen_of, chosen = picked_columns[0].codes.astype(np.int64), [*map(str, picked_columns[0].values), ()]
-    shown_of, chosen_of = shown_of % len(shown), chosen_of % len(chosen)  # -1 becomes the empty list
-    keys, pair_of = np.unique(shown_of * len(chosen) + chosen_of, return_inverse=True)
-    lists = [(shown[key // len(chosen)], chosen[key % len(chosen)]) for key in keys.tolist()]
-    if len(titles) > 1 and not any(_names_shown(picked, each) for each, picked in lists):
-        lists = [(each, _by_column_name(each, picked, titles)) for each, picked in lists]
-    counts_from = _counts_from(lists, coding)
-    if len(titles) > 1 and counts_from is not None:
-        cells = np.stack([column.codes >= 0 for column in columns["shown"]], axis=1)
-        gap = np.asarray((cells[:, 1:] & ~np.logical_and.accumulate(cells, axis=1)[:, :-1]).any(axis=1))
-        errors.add(gap, "option-gap")
-    choices = [_read_choice(each, picked, objects, counts_from, ranked) for each, picked in lists]
-    _find_bad_choices(choices, pair_of, anchor, objects, errors)
-    undecided = np.array([choice.undecided for choice in choices])[pair_of] & ~errors.bad
-    pairs = [
-        np.empty((0, 2), np.int32)
-        if choice.error or (choice.undecided and not split)
-        else (ranked_pairs if ranked else grid_pairs)(list(choice.shown), list(choice.chosen))
-        for choice in choices
-    ]
-    one = [
-        choice.shown.index(choice.chosen[0]) if len(choice.chosen) == 1 or (ranked and choice.chosen) else -1
-        for choice in choices
-    ]
-    places = np.array(one, np.int16)[pair_of]
-    expansion = list_comparisons(anchor, pair_of, pairs, errors, undecided, places)
-    good = np.flatnonzero(~errors.bad)
-    seen = [anchor[good], *(np.array(choices[pair].shown, int) for pair in np.unique(pair_of[good]))]
-    only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
-    kind: Kind = "ranked-grid" if ranked else "triplet" if only_two and coding.from_zero else "grid"
-    return kind, objects, expansion, seen
+    def pairs(self, ranked: bool, split: bool) -> NDArray[np.int32]:
+        says_nothing = self.error or (self.undecided and not split)
+        return np.empty((0, 2), np.int32) if says_nothing else list_pairs(self.shown, self.chosen, ranked)
 
 
-def _names_shown(picked: Any, shown: tuple[str, ...]) -> bool:
-    items = picked if isinstance(picked, tuple) else next(iter(_possible_choice(picked, shown)), None)
-    return bool(items) and set(items or ()) <= set(shown)
-
-
-def _by_column_name(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
+def _by_title(shown: tuple[str, ...], picked: Any, titles: list[str]) -> Any:
     """Return the option whose column, or side, the choice names; the choice itself if it names none."""
     place = place_of_word(picked, titles, len(titles)) if isinstance(picked, str) and len(shown) == len(titles) else -1
     return shown[place] if place >= 0 else picked
-
-
-def _find_bad_choices(
-    choices: list[_ListChoice], pair_of: NDArray[np.intp], anchor: Any, objects: Objects, errors: RowErrors
-) -> None:
-    for code in dict.fromkeys(choice.error for choice in choices if choice.error):
-        bad = np.array([choice.error == code for choice in choices])[pair_of]
-        errors.add(bad, code, lambda row: choices[pair_of[row]].numbers)
-    anchors = np.unique(np.stack([pair_of, anchor.astype(np.intp)], axis=1), axis=0)
-    within = {(pair, code) for pair, code in anchors.tolist() if code in choices[pair].shown}
-    if within:
-        inside = np.fromiter(
-            ((pair, code) in within for pair, code in zip(pair_of.tolist(), anchor.tolist(), strict=True)),
-            bool,
-            len(pair_of),
-        )
-        errors.add(inside, "anchor-shown", lambda row: {"concerned": (objects.labels[anchor[row]],)})
 
 
 def _counts_from(lists: list[Any], coding: Coding) -> int | None:
@@ -502,7 +412,7 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     numbers: set[int] = set()
     full = False
     for shown, picked in lists:
-        named += _names_shown(picked, shown)
+        named += bool(_possible_choice(picked, shown))
         integers = _integers(picked)
         if integers is not None and max(integers) <= len(shown):
             numbered += 1
@@ -522,15 +432,16 @@ def _counts_from(lists: list[Any], coding: Coding) -> int | None:
     return 1 if full and 0 not in numbers else (0 if 0 in numbers and not full else None)
 
 
-def _possible_choice(picked: str, shown: tuple[str, ...]) -> list[tuple[str, ...]]:
-    return [items for items in possible_lists(picked) if items and set(items) <= set(shown)][:1]
+def _possible_choice(picked: Any, shown: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the objects shown that a choice names, or nothing."""
+    ways = [picked] if isinstance(picked, tuple) else possible_lists(picked)
+    return next((items for items in ways if items and set(items) <= set(shown)), ())
 
 
 def _integers(picked: Any) -> list[int] | None:
-    options = [picked] if isinstance(picked, tuple) else list(possible_lists(picked))
-    for items in options:
+    for items in [picked] if isinstance(picked, tuple) else possible_lists(picked):
         if items and all(item.isascii() and item.isdigit() and len(item) < 5 for item in items):
-            return [int(item) for item in items]
+            return list(map(int, items))
     return None
 
 
@@ -543,23 +454,17 @@ def _read_choice(
         return _ListChoice("long-list", {"n_objects": len(shown), "most": MAX_LIST})
     if any(len(item) > MAX_LABEL_CHARACTERS for item in shown):
         return _ListChoice("long-name", {"most": MAX_LABEL_CHARACTERS})
-    codes = positions(shown, objects)
+    codes = objects.in_list(shown)
     if -1 in codes:
         return _ListChoice("unlisted", {"concerned": (shown[codes.index(-1)],)})
     if len(set(codes)) < len(codes):
         return _ListChoice("shown-twice")
     if not picked:
         return _ListChoice("nothing-chosen")
-    if counts_from is not None:
-        integers = _integers(picked)
-        if integers is not None and all(0 <= number - counts_from < len(shown) for number in integers):
-            items: tuple[str, ...] = tuple(shown[number - counts_from] for number in integers)
-        else:
-            items = ()
-    elif isinstance(picked, tuple):
-        items = picked if set(picked) <= set(shown) else ()
-    else:
-        items = next(iter(_possible_choice(picked, shown)), ())
+    items = () if counts_from is not None else _possible_choice(picked, shown)
+    if counts_from is not None and (integers := _integers(picked)) is not None:
+        places = [number - counts_from for number in integers]
+        items = tuple(shown[place] for place in places) if all(0 <= place < len(shown) for place in places) else ()
     if not items:
         if not isinstance(picked, tuple) and is_undecided(picked):
             return _ListChoice(shown=codes, undecided=True)
@@ -570,20 +475,3 @@ def _read_choice(
     if len(chosen) == len(shown) and not ranked:
         return _ListChoice("all-chosen")
     return _ListChoice(shown=codes, chosen=chosen)
-
-
-def read_ranking(columns: Columns, errors: RowErrors, names: list[Any] | None) -> Result:
-    """Return the comparisons of a table with rankings, nearest first."""
-    anchor_column = columns["anchor"][0]
-    ranking_of, rankings = read_lists(columns["ranking"])
-    objects = Objects([anchor_column], (item for each in rankings for item in each), names)
-    anchor = objects.codes(anchor_column, "anchor", errors)
-    ranking_of = ranking_of % len(rankings)
-    choices = [_read_choice(each, "?", objects, None) for each in rankings]  # nothing is chosen from a ranking
-    _find_bad_choices(choices, ranking_of, anchor, objects, errors)
-    pairs = [np.empty((0, 2), np.int32) if choice.error else ranking_pairs(list(choice.shown)) for choice in choices]
-    nobody = np.zeros(len(errors.bad), bool)
-    expansion = list_comparisons(anchor, ranking_of, pairs, errors, nobody, None)
-    good = np.flatnonzero(~errors.bad)
-    seen = [anchor[good], *(np.array(choices[each].shown, int) for each in np.unique(ranking_of[good]))]
-    return "ranking", objects, expansion, seen

@@ -8,63 +8,26 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
-from nearer.io.ambiguity import (
-    answer_column,
-    answer_columns_hint,
-    empty_answer,
-    proposals,
-    refuse_anchor_among_items,
-    refuse_choice_among_pairs,
-    refuse_rivals,
-    resolve,
-    rivals,
-)
-from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport
+from nearer.io import ambiguity, column_checks, presets
+from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport, with_objects
 from nearer.io.attention_checks import catch_rows, mark_repeated_objects, with_labels
-from nearer.io.column_checks import (
-    Prompt,
-    find_prompts,
-    refuse_two_naming_schemes,
-    shares_labels,
-    unmatched_columns,
-    unused_columns,
-    with_columns,
-)
-from nearer.io.columns import AmbiguousColumns, LayoutMatch, find_columns, split_names
-from nearer.io.delimited import unescape_column
-from nearer.io.formats import OpenedTable, open_table, without_impossible
+from nearer.io.column_checks import Prompt
+from nearer.io.columns import AmbiguousColumns, LayoutMatch, split_names
+from nearer.io.delimited import unescape_columns
+from nearer.io.formats import open_table, without_impossible
 from nearer.io.labels import label_by_address, short_names, with_addresses, with_whole_numbers
 from nearer.io.messages import Proposal, describe_prompt, format_proposals, note, sentence
 from nearer.io.multi_file import file_list, is_files, join_files, namespace_by_file
-from nearer.io.presets import (
-    PRESETS,
-    PURPOSE,
-    ReadOptions,
-    TableHints,
-    chosen_rows,
-    detect_program,
-    drop_header_rows,
-    hints_of,
-    may_hold_objects,
-    purpose_finding,
-    purposes_of,
-    wide_to_long,
-    with_button_coding,
-    with_combined_columns,
-    with_psychopy_component,
-    with_salmon_names,
-)
-from nearer.io.questions import Question, TableComparisons, read_question
+from nearer.io.presets import PRESETS, PURPOSE, TRIAL_TYPE, ReadOptions, TableHints
+from nearer.io.questions import Question, read_question
 from nearer.io.selecting import Rule, drop_non_trials, resolve_column, rules_from, select_rows, with_rows
-from nearer.io.table import LoadedRows, RowErrors, Table, collect_bad_rows, distinct_values
+from nearer.io.table import LoadedRows, RowErrors, Table
 from nearer.io.trials import assemble, read_extras
 from nearer.io.writing import is_native, read_native
 
 Preset = Literal["salmon", "jspsych", "cblearn"]
-_TRIAL_TYPE = "trial_type"  # of jsPsych: buttons or keys
 _ITEM_KINDS = ("odd-one-out", "most-central")
 MIN_ANSWERS = 5  # answers in which anchors and options may well differ by chance
 
@@ -177,16 +140,14 @@ def read_answers(
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     split, rules = undecided == "split", rules_from(keep, exclude, where)
     options = ReadOptions(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
-    files = file_list(source) if is_files(source) else None
-    if files is None:
-        opened = open_table(source, kind)
-    elif len(files.paths) == 1:
-        opened = open_table(files.paths[0], kind)
+    if is_files(source):
+        files = file_list(source)
+        several = len(files.paths) > 1
+        table = join_files(files, options, rules) if several else open_table(files.paths[0], kind)
+        table = replace(table, findings=(*files.findings, *table.findings))
     else:
-        opened = join_files(files, options, rules)
-    if files is not None:
-        opened = opened._replace(table=replace(opened.table, findings=(*files.findings, *opened.table.findings)))
-    answers = _read_filtered(opened, options, rules, also, catch)
+        table = open_table(source, kind)
+    answers = _read_filtered(table, options, rules, also, catch)
     wrong = answers.report.trial_numbers
     for warning in (*([f"{answers.source}: {wrong}"] if wrong is not None else []), *answers.report.notes):
         warnings.warn(warning, UserWarning, stacklevel=2)
@@ -194,14 +155,9 @@ def read_answers(
 
 
 def _read_filtered(
-    opened: OpenedTable,
-    options: ReadOptions,
-    rules: tuple[Rule, ...],
-    also: Iterable[str],
-    catch: str | None,
+    table: Table, options: ReadOptions, rules: tuple[Rule, ...], also: Iterable[str], catch: str | None
 ) -> Answers:
     """Return the answers in the rows of a table that rules keep, with further columns."""
-    table, names, own_kind = opened
     out: tuple[LeftOut, ...] = ()
     absent: tuple[Finding, ...] = ()
     if rules:
@@ -210,10 +166,13 @@ def _read_filtered(
     catches = None
     if catch is not None:
         quiet = replace(options, skip_bad=True, split=True, separate_labels=True, repeats_allowed=True)
-        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, names, quiet))
+        catches = catch_rows(table, catch, options.columns, lambda some: _read(some, quiet))
         table = with_rows(table, ~catches.rows)
     try:
-        answers = _read_all(table, names, own_kind, options)
+        if is_native(table) and options.columns is None and options.preset in (None, "cblearn"):
+            answers = read_native(table, options)
+        else:
+            answers = _read(table, options)
     except BadAnswers as error:  # perhaps rows that a filter would have left out, but for a typing error
         raise BadAnswers(error.bad_rows, error.n_bad, "\n".join([error.remedy, *map(sentence, absent)])) from None
     if catches is not None:
@@ -221,100 +180,67 @@ def _read_filtered(
         if len(rows) < len(answers):
             raise ValueError(f"{table.source} has several answers in a row; catch questions need a row for each answer")
         answers = catches.score(answers)
-    further, report = _further_columns(table, also, options.columns, answers), answers.report
-    unused = tuple(name for name in report.unused if name not in further)
-    answers = replace(answers.reported(left_out=(*out, *report.left_out), unused=unused), also=further)
-    purposes = purposes_of(table, answers)
-    chosen = chosen_rows(purposes)
-    if purposes is not None and chosen is not None:
-        answers = replace(answers, comparisons=replace(answers.comparisons, chosen=chosen[answers.answer_of]))
-        if PURPOSE not in further:  # whoever asks for it knows what it says
-            answers = answers.reported(purpose_finding(purposes, table.source))
+    meant = {wanted: resolve_column(wanted, table, options.columns) for wanted in also}
+    if meant:
+        loaded = table.load(list(dict.fromkeys(meant.values())))
+        at = loaded.sources.find(answers.lines, answers.files)
+        texts = {wanted: loaded.columns[name][at].texts().astype(np.str_) for wanted, name in meant.items()}
+        answers = replace(answers, also=texts)
+    unused = tuple(name for name in answers.report.unused if name not in meant)
+    answers = answers.reported(left_out=(*out, *answers.report.left_out), unused=unused)
+    answers = presets.with_purposes(answers, table, tell=PURPOSE not in meant)  # whoever asks for it knows what it says
     return answers if "nearer_kind" in table.names else _with_short_names(answers)
-
-
-def _read_all(table: Table, names: list[Any] | None, own_kind: str | None, options: ReadOptions) -> Answers:
-    """Return the answers in all rows of a table."""
-    if not is_native(table) or options.columns is not None or options.preset not in (None, "cblearn"):
-        return _read(table, names, options)
-    answers = read_native(table, names, own_kind, options.skip_bad, options.weight_by_confidence)
-    if options.kind not in (None, answers.kind):
-        raise ValueError(f"{table.source} declares its answers to be of kind {answers.kind!r}, not {options.kind!r}")
-    return answers
 
 
 def _with_short_names(answers: Answers) -> Answers:
     """Return answers about paths in which objects are called by what differs between them."""
-    names = short_names(answers.comparisons.objects.tolist())
+    labels = answers.comparisons.objects.tolist()
+    names = short_names(labels)
     if not names:
         return answers
-    objects = np.array([names[label] for label in answers.comparisons.objects.tolist()])
     path, name = next(iter(names.items()))
     answers = answers.reported(note("short-paths", answers.source, path=path, name=name))
-    comparisons = replace(answers.comparisons, objects=objects)
-    return replace(answers, comparisons=comparisons, paths={name: path for path, name in names.items()})
+    answers = with_objects(answers, [names[label] for label in labels])
+    return replace(answers, paths={name: path for path, name in names.items()})
 
 
-def _further_columns(
-    table: Table, names: Iterable[str], columns: Mapping[str, Any] | None, answers: Answers
-) -> dict[str, NDArray[np.str_]]:
-    """Return further columns, one cell for each answer, by the names that they were asked for with."""
-    meant = {wanted: resolve_column(wanted, table, columns) for wanted in names}
-    if not meant:
-        return {}
-    loaded = table.load(list(dict.fromkeys(meant.values())))
-    rows = loaded.sources.find(answers.lines, answers.files)
-    return {
-        wanted: loaded.columns[name].map_values(str, "", object)[rows].astype(np.str_) for wanted, name in meant.items()
-    }
-
-
-def _fields_of_questions(table: Table, options: ReadOptions) -> Table | None:
-    """Return the rows of a table with a row for each person if the caller names their columns, such as object_1."""
-    listed = [name for columns in (options.columns or {}).values() for name in split_names(columns) if name]
-    if all(name in table.names for name in listed):
-        return None
-    rows = wide_to_long(table)
-    return rows if rows is not None and all(name in rows.names for name in listed) else None
-
-
-def _read(table: Table, names: list[Any] | None, options: ReadOptions) -> Answers:
+def _read(table: Table, options: ReadOptions) -> Answers:
     """Return the answers of a table; where it can be read in several ways, all are tried."""
-    table = with_combined_columns(table, options.columns)
-    if names is None:
-        table = _fields_of_questions(table, options) or table
+    table = presets.with_combined_columns(table, options.columns)
+    listed = {name for columns in (options.columns or {}).values() for name in split_names(columns) if name}
+    if table.objects is None and not listed <= set(table.names):  # fields of questions, perhaps, such as object_1
+        rows = presets.wide_to_long(table)
+        table = rows if rows is not None and listed <= set(rows.names) else table
     try:
-        return _read_once(table, names, options)
+        return _read_once(table, options)
     except AmbiguousColumns as unclear:
         if not unclear.kinds:
-            answers = _read_wide(table, options) if names is None else None
+            answers = _read_wide(table, options) if table.objects is None else None
             if answers is None:
-                raise _with_proposals(unclear, table, names, options) from None
+                raise _with_proposals(unclear, table, options) from None
             return answers
 
         def read(kind: str, first: str | None, skip: bool) -> Answers:
             changed = replace(options, kind=kind, first_is=first or options.first_is, skip_bad=skip or options.skip_bad)
-            return _read_once(table, names, changed, in_doubt=True)
+            return _read_once(table, changed, in_doubt=True)
 
-        return resolve(unclear, table.names, table.source, read)
+        return ambiguity.resolve(unclear, table.names, table.source, read)
 
 
 def _read_wide(table: Table, options: ReadOptions) -> Answers | None:
     """Return the answers of a table with a row for each person; None if it is no such table."""
-    rows = wide_to_long(table)
+    rows = presets.wide_to_long(table)
     if rows is None:
         return None
     try:
-        return _read(rows, None, options)
+        return _read(rows, options)
     except AmbiguousColumns as unclear:
         if unclear.kinds:
             raise AmbiguousColumns(f"{sentence(rows.findings[-1])}. {unclear}", unclear.kinds) from None
         return None
 
 
-def _with_proposals(
-    unclear: AmbiguousColumns, table: Table, names: list[Any] | None, options: ReadOptions
-) -> AmbiguousColumns:
+def _with_proposals(unclear: AmbiguousColumns, table: Table, options: ReadOptions) -> AmbiguousColumns:
     """Return an error that says what to type, if anything works."""
 
     def read(columns: Mapping[str, Any], settings: Mapping[str, str]) -> Answers:
@@ -324,68 +250,69 @@ def _with_proposals(
             first_is=settings.get("first_is", options.first_is),
             skip_bad="skip_bad" in settings or options.skip_bad,
         )
-        return _read_once(table, names, changed)
+        return _read_once(table, changed)
 
-    found = proposals(table, options.kind, options.columns or {}, read)
-    if not found:
-        return unclear
-    return AmbiguousColumns(f"{unclear.start}{format_proposals(found)}")
+    found = ambiguity.proposals(table, options.kind, options.columns or {}, read)
+    return AmbiguousColumns(f"{unclear.start}{format_proposals(found)}") if found else unclear
 
 
-def _read_once(table: Table, names: list[Any] | None, options: ReadOptions, in_doubt: bool = False) -> Answers:
-    program = detect_program(table.names)
+def _read_once(table: Table, options: ReadOptions, in_doubt: bool = False) -> Answers:
+    source, program = table.source, presets.detect_program(table.names)
     if options.preset and program in PRESETS and program != options.preset:
-        raise ValueError(f"{table.source} has the columns of {program}, not of {options.preset}; leave the preset out")
+        raise ValueError(f"{source} has the columns of {program}, not of {options.preset}; leave the preset out")
     preset = options.preset or program
     if preset == "salmon":
-        table = with_salmon_names(table)
-    hints = hints_of(preset, table.names, options.kind, options.columns, options.first_is, table.source)
+        table = presets.with_salmon_names(table)
+    hints = presets.hints_of(preset, table.names, options, source)
     if preset == "psychopy":
-        hints = with_psychopy_component(hints, table)
-    found, loaded, own, others = _load_columns(table, hints, in_doubt)
+        hints = presets.with_psychopy_component(hints, table)
+    found, loaded, others = _load_columns(table, hints, in_doubt)
+    own, names = "nearer_kind" in table.names, table.objects
     if options.repeats_allowed:
         loaded = mark_repeated_objects(loaded if names is None else with_labels(loaded, found, names), found)
         names = None
-    answer = answer_column(found)
-    if preset == "jspsych" and answer is not None and _TRIAL_TYPE in loaded.columns:
-        types, given = distinct_values(loaded.columns[_TRIAL_TYPE]), distinct_values(loaded.columns[answer])
-        hints = with_button_coding(hints, answer, types, given)
+    role = ambiguity.answer_of(found)
+    if preset == "jspsych" and role is not None:
+        hints = presets.with_button_coding(hints, loaded, found.roles[role][0])
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
-        collect_bad_rows(loaded, errors, table.source, options.skip_bad, any_left=False)
+        errors.collect(loaded, options.skip_bad, any_left=False)
     named_roles = frozenset(role for role, column in (options.columns or {}).items() if column)
-    question = Question(found, loaded.columns, errors, table.source, options.split, hints.coding, names, named_roles)
+    question = Question(found, loaded.columns, errors, source, options.split, hints.coding, names, named_roles)
     extras, of_extras = read_extras(question, hints, options.weight_by_confidence, own)
     asked = read_question(question)
-    refuse_rivals(question, asked, others, loaded.sources)
+    ambiguity.refuse_rivals(question, asked, others, loaded.sources)
     if not own and options.kind is None and not named_roles:
-        refuse_choice_among_pairs(question)  # where the third was chosen, it seems to be compared with itself
-    bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, options.skip_bad, len(asked.expansion.rows) > 0)
+        ambiguity.refuse_choice_among_pairs(question)  # where the third was chosen, it seems to be compared with itself
+    bad_rows, n_bad = errors.collect(loaded, options.skip_bad, len(asked.rows) > 0)
     is_clear = own or options.kind is not None or bool({"items", "odd", "central"} & named_roles)
     # Right answers of catch questions may all be in two places.
     if not options.repeats_allowed and (in_doubt or not is_clear):
         kinds = _ITEM_KINDS if in_doubt else (found.layout.kind,)
-        refuse_anchor_among_items(question, asked, kinds, ~errors.bad)
+        ambiguity.refuse_anchor_among_items(question, asked, kinds, ~errors.bad)
     if not own and not options.separate_labels:
-        refuse_two_naming_schemes(table, found, hints, loaded.columns, ~errors.bad)
+        column_checks.refuse_two_naming_schemes(table, found, hints, loaded.columns, ~errors.bad)
     findings = [*table.findings, *loaded.findings, *of_extras, *asked.findings]
     if hints.suggested.get("anchor") in found.roles.get("anchor", ()):
-        findings += _unmatched_anchors(asked, question)
+        rows, n_answers = asked.rows, len(np.unique(asked.row_of))
+        if n_answers >= MIN_ANSWERS and not np.isin(rows[:, 0], rows[:, 1:]).any():  # it may hold what was asked
+            findings.append(note("unmatched-anchor", source, column=question.name("anchor")))
     if not own and not table.positional:
-        candidates = [name for name in table.names if may_hold_objects(name, preset) and table.names.count(name) == 1]
-        findings += unused_columns(table, found, asked.objects.labels, candidates)
+        once = (name for name in table.names if table.names.count(name) == 1)
+        candidates = [name for name in once if presets.may_hold_objects(name, preset)]
+        findings += column_checks.unused_columns(table, found, asked.objects.labels, candidates)
     report = ReadingReport(tuple(findings), bad_rows, n_bad)
     answers = assemble(question, asked, extras, loaded.sources, report, options.weight_by_confidence)
-    answers = with_columns(answers, table.names, found, loaded.columns)
+    answers = column_checks.with_columns(answers, table.names, found, loaded.columns)
     return label_by_address(answers) if preset == "jspsych" and not own else answers
 
 
-def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[LayoutMatch, LoadedRows, bool, list[str]]:
+def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[LayoutMatch, LoadedRows, list[str]]:
     """Return the layout and its columns, without columns that turn out to hold no objects.
 
-    Also returns whether the table is our own, and other columns, loaded as well, that may be the answer.
+    Also returns other columns, loaded as well, that may be the answer.
     """
-    own = "nearer_kind" in table.names
+    own, source = "nearer_kind" in table.names, table.source
     believed = {name for columns in hints.columns.values() for name in [str(columns), *split_names(columns)]}
     trusted = own or hints.trusted or table.positional
     known = {*hints.columns, *hints.suggested}
@@ -395,54 +322,45 @@ def _load_columns(table: Table, hints: TableHints, in_doubt: bool) -> tuple[Layo
     while True:
         without = (*prompts, *empty, *strange)
         try:
-            found = find_columns(table.names, hints.kind, hints.columns, table.source, hints.suggested, without)
+            found = hints.find_columns(table.names, source, without)
         except AmbiguousColumns as unclear:
             raise _with_prompts(unclear, prompts, table) from None
         if own and "place" in table.names:
             found = LayoutMatch(found.layout, found.roles | {"place": ("place",)})
-        _refuse_doubled_names(table, found)
-        others = [name for name in rivals(table.names, found, known) if name not in empty] if not trusted else []
-        extra = [_TRIAL_TYPE] if _TRIAL_TYPE in table.names and _TRIAL_TYPE not in found.names else []
+        if twice := [name for name in found.names if table.names.count(name) > 1]:
+            raise ValueError(f"{source} has two columns {twice[0]!r}; rename one of them")
+        named_so = [] if trusted else ambiguity.rivals(table.names, found, known)
+        others = [name for name in named_so if name not in empty]
+        extra = {TRIAL_TYPE} & set(table.names) - set(found.names)
         loaded = table.load([*found.names, *others, *extra])
         if table.indices:
             loaded = without_impossible(loaded, sorted(found.objects))
-        if (name := empty_answer(loaded, found, others)) is not None:
+        if (name := ambiguity.empty_answer(loaded, found, others)) is not None:
             empty.append(name)
             continue
-        if own and table.delimited:
-            restored_columns = {name: unescape_column(column) for name, column in loaded.columns.items()}
-            loaded = replace(loaded, columns=restored_columns)
-        loaded = drop_header_rows(loaded)
-        if table.delimited and not own:
-            loaded = with_whole_numbers(loaded, found)
+        loaded = unescape_columns(loaded) if own and table.delimited else loaded
+        loaded = presets.drop_header_rows(loaded)
         if not own:
-            loaded = with_addresses(loaded, found)
+            loaded = with_addresses(with_whole_numbers(loaded, found) if table.delimited else loaded, found)
         loaded = drop_non_trials(loaded, found, hints, own)
-        new = {} if trusted else find_prompts(loaded, found, believed, in_doubt)
-        if not trusted and not new and (name := _other_anchor(table, found, loaded, hints, without)) is not None:
-            strange.append(name)
-            continue
-        if not new:
-            apart = {
-                name: namespace_by_file(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())
-            }
-            source = table.source
-            findings = [
-                *(note("prompt", source, column=name, **why._asdict()) for name, (_, why) in prompts.items()),
-                *(note("empty-answer", source, column=name) for name in empty),
-                *(note("other-labels", source, column=name, anchor=found.roles["anchor"][0]) for name in strange),
-            ]
-            loaded = replace(loaded, columns=loaded.columns | apart, findings=(*findings, *loaded.findings))
-            return found, loaded, own, others
-        prompts |= {name: (_as_role(found, name, why), why) for name, why in new.items()}
-
-
-def _unmatched_anchors(asked: TableComparisons, question: Question) -> list[Finding]:
-    """Return a finding if no anchor is ever an option: a column that is not called anchor may hold what was asked."""
-    rows = asked.expansion.rows
-    if len(set(asked.expansion.row_of.tolist())) < MIN_ANSWERS or np.isin(rows[:, 0], rows[:, 1:]).any():
-        return []
-    return [note("unmatched-anchor", question.source, column=question.name("anchor"))]
+        if trusted:
+            break
+        new = column_checks.find_prompts(loaded, found, believed, in_doubt)
+        for each, why in new.items():  # HTML is written like no plain name
+            role = next(role for role, names in found.roles.items() if each in names)
+            settings = {"separate_labels": "yes"} if why.reason.startswith("html") else {}
+            prompts[each] = str(Proposal(settings, {role: "+".join(found.roles[role])})), why
+        name = None if new else _other_anchor(table, found, loaded, hints, without)
+        strange += [name] if name is not None else []
+        if not new and name is None:
+            break
+    findings = [
+        *(note("prompt", source, column=name, **why._asdict()) for name, (_, why) in prompts.items()),
+        *(note("empty-answer", source, column=name) for name in empty),
+        *(note("other-labels", source, column=name, anchor=found.roles["anchor"][0]) for name in strange),
+    ]
+    trials = {name: namespace_by_file(loaded.columns[name], loaded.sources) for name in found.roles.get("trial", ())}
+    return found, replace(loaded.with_columns(trials), findings=(*findings, *loaded.findings)), others
 
 
 def _other_anchor(
@@ -452,29 +370,19 @@ def _other_anchor(
     if "anchor" not in found.layout.roles or "anchor" in hints.columns:
         return None
     rows = np.ones(len(loaded), bool)
-    strange = next((each for each in unmatched_columns(found, loaded.columns, rows) if each.role == "anchor"), None)
-    if (
-        strange is None
-        or strange.missing < strange.labels
-        or not (strange.is_other_naming_scheme or strange.has_other_form)
-    ):
+    unmatched = column_checks.unmatched_columns(found, loaded.columns, rows)
+    strange = next((each for each in unmatched if each.role == "anchor"), None)
+    if strange is None or strange.missing < strange.labels:
+        return None
+    if not (strange.is_other_naming_scheme or strange.has_other_form):
         return None
     try:
-        other = find_columns(
-            table.names, hints.kind, hints.columns, table.source, hints.suggested, (*without, strange.name)
-        )
+        other = hints.find_columns(table.names, table.source, (*without, strange.name))
     except AmbiguousColumns:
         return None
     if "anchor" not in other.layout.roles:
         return None
-    return strange.name if shares_labels(other, table.load(other.names).columns, "anchor") else None
-
-
-def _as_role(found: LayoutMatch, name: str, why: Prompt) -> str:
-    """Return how to say that a column has the role that it was found to have; HTML is written like no plain name."""
-    role = next(role for role, names in found.roles.items() if name in names)
-    settings = {"separate_labels": "yes"} if why.is_html else {}
-    return str(Proposal(settings, {role: "+".join(found.roles[role])}))
+    return strange.name if column_checks.shares_labels(other, table.load(other.names).columns, "anchor") else None
 
 
 def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Prompt]], table: Table) -> AmbiguousColumns:
@@ -487,11 +395,5 @@ def _with_prompts(unclear: AmbiguousColumns, prompts: dict[str, tuple[str, Promp
     if unclear.kinds:
         return AmbiguousColumns(f"{prefix}{unclear}", unclear.kinds, prefix)
     prefix += "Without it there is no kind of question: " if prefix else ""
-    alike = answer_columns_hint(table.names)
+    alike = ambiguity.answer_columns_hint(table.names)
     return AmbiguousColumns(f"{prefix}{unclear}{alike}", start=f"{prefix}{unclear.start}{alike}")
-
-
-def _refuse_doubled_names(table: Table, found: LayoutMatch) -> None:
-    for name in found.names:
-        if table.names.count(name) > 1:
-            raise ValueError(f"{table.source} has two columns {name!r}; rename one of them")

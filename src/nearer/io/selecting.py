@@ -1,21 +1,21 @@
 """Rows that are not read: those that filters of the caller leave out, and those that are no trials.
 
-A rule is a column, a sign and one or several values: ``condition == A``, ``person != TEST``, ``rt > 0.2``. Rows are
-kept where all rules hold; the others are never looked at, whatever is wrong with them. Values are compared as they are
-written in the table, as numbers where both are numbers. What each rule leaves out is counted and reported.
-
-Programs that run experiments log every screen: instructions show nothing, or a single button; a question of consent
-shows the objects "Yes" and "No", which no comparison mentions. With an edge between objects of the same row, the rows
-of such questions are a connected component of their own.
+A rule is a column, a sign and one or several values: ``condition == A``, ``rt > 0.2``. Rows that a rule leaves out are
+never looked at, whatever is wrong with them. Programs that run experiments log every screen: instructions show nothing,
+or a single button; a question of consent shows "Yes" and "No", which no comparison mentions. With an edge between
+objects of the same row, the rows of such questions are a connected component of their own.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from nearer.io.answers import Answers, LeftOut
 from nearer.io.columns import ANSWERS, SYNONYMS, LayoutMatch, by_plain
 from nearer.io.labels import Objects, read_lists
 from nearer.io.messages import note, sentence
-from nearer.io.presets import TableHints, drop_rows
+from nearer.io.presets import TableHints
 from nearer.io.table import Column, LoadedRows, RowSources, Table, encode, plain_numbers
 
 _ORDERINGS: dict[str, Callable[[Any, Any], Any]] = {
@@ -52,22 +52,15 @@ class Rule:
         """Return for each cell whether it is as it should be; an empty one is not, unless nothing is excluded by it."""
         if self.sign in _ORDERINGS:
             numbers = plain_numbers(column)
-            held: NDArray[np.bool_] = np.isfinite(numbers) & _ORDERINGS[self.sign](numbers, float(self.values[0]))
-            return held
-        missing = self.sign == "!="
-        result: NDArray[np.bool_] = column.map_values(self._holds, missing, np.bool_)
-        return result
-
-    def _holds(self, cell: Any) -> bool:
-        return any(_same(cell, value) for value in self.values) == (self.sign == "==")
+            return np.isfinite(numbers) & _ORDERINGS[self.sign](numbers, float(self.values[0]))
+        named = column.map_values(lambda cell: any(_same(cell, value) for value in self.values), False, np.bool_)
+        return named if self.sign == "==" else ~named
 
 
 def _number(cell: Any) -> float | None:
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        return None
-    return None if number != number else number
+    with suppress(TypeError, ValueError):
+        return None if math.isnan(float(cell)) else float(cell)
+    return None
 
 
 def _same(cell: Any, value: str) -> bool:
@@ -100,22 +93,16 @@ def rules_from(
     keep: Mapping[str, Any] | None, exclude: Mapping[str, Any] | None, where: str | Iterable[str] | None
 ) -> tuple[Rule, ...]:
     """Return the rules of all three ways to say them."""
-    rules = [
-        Rule(column, sign, _as_texts(column, values))
-        for sign, wanted in (("==", keep), ("!=", exclude))
-        for column, values in (wanted or {}).items()
-    ]
+    rules = []
+    for sign, wanted in (("==", keep or {}), ("!=", exclude or {})):
+        for column, values in wanted.items():
+            several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
+            rules.append(Rule(column, sign, tuple(dict.fromkeys(map(str, several)))))
+            if not rules[-1].values:
+                raise ValueError(f"there is no value of {column!r} to select by")
     for text in [where] if isinstance(where, str) else where or ():
         rules += parse_rules(text)
     return tuple(rules)
-
-
-def _as_texts(column: str, values: Any) -> tuple[str, ...]:
-    several = values if isinstance(values, list | tuple | set | frozenset | np.ndarray) else [values]
-    texts = tuple(dict.fromkeys(str(value) for value in several))
-    if not texts:
-        raise ValueError(f"there is no value of {column!r} to select by")
-    return texts
 
 
 def select_rows(
@@ -124,26 +111,24 @@ def select_rows(
     """Return a table of the rows that all rules keep, what each left out, and values that no row has."""
     named = [resolve_column(rule.column, table, columns) for rule in rules]
     loaded = table.load(list(dict.fromkeys(named)))
-    ragged = None if table.ragged is None or not loaded.n_bad else table.ragged(list(loaded.columns))
-    kept = np.ones(len(loaded), dtype=bool)
-    kept_ragged = np.ones(0 if ragged is None else len(ragged), dtype=bool)
+    parts = [loaded]  # and rows that have too few or too many cells
+    if table.ragged is not None and loaded.n_bad:
+        parts.append(table.ragged(list(loaded.columns)))
+    kept = [np.ones(len(part), bool) for part in parts]
     out, absent = [], list[Finding]()
     for rule, name in zip(rules, named, strict=True):
-        values = [*loaded.columns[name].values, *(() if ragged is None else ragged.columns[name].values)]
-        absent += _absent_values(rule, values, table.source)
-        holds = rule.holds(loaded.columns[name])
-        n_out = int((kept & ~holds).sum())
-        kept &= holds
-        if ragged is not None:
-            holds = rule.holds(ragged.columns[name])
-            n_out += int((kept_ragged & ~holds).sum())
-            kept_ragged &= holds
+        absent += _absent_values(rule, [value for part in parts for value in part.columns[name].values], table.source)
+        n_out = 0
+        for rows, part in zip(kept, parts, strict=True):
+            dropped = rows & ~rule.holds(part.columns[name])
+            n_out += int(dropped.sum())
+            rows[dropped] = False
         out.append(LeftOut(n_out, name, rule.sign, rule.values))
-    if not kept.any():
+    if not kept[0].any():
         reasons = "; ".join(map(str, out))
         raise ValueError(". ".join([f"{table.source}: no row is left: {reasons}", *map(sentence, absent)]))
-    left_out = set() if ragged is None else {ragged.sources.at(row) for row in np.flatnonzero(~kept_ragged).tolist()}
-    return with_rows(table, kept, left_out), tuple(out), tuple(absent)
+    left_out = {parts[-1].sources.at(row) for row in np.flatnonzero(~kept[-1]).tolist()} if len(parts) > 1 else set()
+    return with_rows(table, kept[0], left_out), tuple(out), tuple(absent)
 
 
 def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[Source] = ()) -> Table:
@@ -162,21 +147,16 @@ def with_rows(table: Table, kept: NDArray[np.bool_], left_out: Collection[Source
 
 def answers_where(answers: Answers, text: str) -> Answers:
     """Return the answers that follow rules about who gave them, seconds, confidence and place."""
-    arrays = {
+    known = {
         "annotator": answers.annotators,
         "seconds": answers.seconds,
         "confidence": answers.confidences,
         "place": answers.places,
     }
-    known = {name: encode(array) for name, array in arrays.items() if array is not None}
-
-    def load(wanted: Sequence[str]) -> LoadedRows:
-        return LoadedRows({name: known[name] for name in wanted}, RowSources(answers.source, np.arange(len(answers))))
-
-    table = Table(answers.source, tuple(known), load)
-    kept, out, _ = select_rows(table, parse_rules(text), None)
-    chosen = answers[kept.load([]).sources.lines]
-    return chosen.reported(left_out=(*answers.report.left_out, *out))
+    columns = {name: encode(array) for name, array in known.items() if array is not None}
+    loaded = LoadedRows(columns, RowSources(answers.source, np.arange(len(answers))))
+    kept, out, _ = select_rows(Table(answers.source, tuple(columns), lambda _: loaded), parse_rules(text), None)
+    return answers[kept.load([]).sources.lines].reported(left_out=(*answers.report.left_out, *out))
 
 
 def keeps_any_row(rules: Sequence[Rule], table: Table, columns: Mapping[str, Any] | None, person: str) -> bool:
@@ -206,18 +186,17 @@ def resolve_column(wanted: str, table: Table, columns: Mapping[str, Any] | None)
     """Return the column that is meant: by its name, or by the role that a name like it has."""
     if table.names.count(wanted) == 1:
         return wanted
-    spelled = by_plain(table.names)
-    if normalize_name(wanted) in spelled:
-        return spelled[normalize_name(wanted)]
+    spelled, plain = by_plain(table.names), normalize_name(wanted)
+    if plain in spelled:
+        return spelled[plain]
     for role, spellings in SYNONYMS.items():
-        if normalize_name(wanted) not in (normalize_name(role), *spellings):
+        if plain not in (normalize_name(role), *spellings):
             continue
         given = (columns or {}).get(role)
         if isinstance(given, str) and given in table.names:
             return given
-        for spelling in spellings:
-            if spelling in spelled:
-                return spelled[spelling]
+        if found := next((spelled[spelling] for spelling in spellings if spelling in spelled), None):
+            return found
     alike = get_close_matches(wanted, table.names, n=1)
     perhaps = f"; perhaps {alike[0]!r} is meant" if alike else ""
     raise ValueError(
@@ -241,38 +220,32 @@ SAMPLED_ROWS = 100_000  # these nearly always tell that all objects hang togethe
 
 def drop_non_trials(loaded: LoadedRows, found: LayoutMatch, hints: TableHints, own: bool) -> LoadedRows:
     """Return the rows that are answers; if ``own``, `write_answers` wrote the table, and all its rows are."""
-    roles = tuple(found.roles)
+    roles = list(found.roles)
     if hints.pass_over:  # instructions have a stimulus and a response, too, but nothing to choose from
-        roles = tuple(role for role in found.layout.roles if role not in ("anchor", *ANSWERS))
-    empty = np.ones(len(loaded), bool)
-    for role in roles:
-        for name in found.roles[role]:
-            empty &= loaded.columns[name].codes < 0
-    loaded = drop_rows(loaded, empty, "no-objects" if hints.pass_over else "empty")
+        roles = [role for role in found.layout.roles if role not in ("anchor", *ANSWERS)]
+    loaded = loaded.without(~_any_filled(loaded, found, roles), "no-objects" if hints.pass_over else "empty")
     listed = next((role for role in ("shown", "items") if role in found.layout.roles), None)
     if hints.pass_over and listed is not None:
         least, why = (2, "fewer-than-two") if listed == "shown" else (3, "fewer-than-three")
-        loaded = drop_rows(loaded, _shows_fewer(loaded, found.roles[listed], least), why)
+        list_of, lists = read_lists([loaded.columns[name] for name in found.roles[listed]])
+        loaded = loaded.without(np.array([len(each) < least for each in lists])[list_of], why)
     if hints.answered_only:
-        answered = np.zeros(len(loaded), bool)
-        for name in found.columns_of(ANSWERS):
-            answered |= loaded.columns[name].codes >= 0
-        loaded = drop_rows(loaded, ~answered, "no-response")
+        loaded = loaded.without(~_any_filled(loaded, found, ANSWERS), "no-response")
     if own:
         return loaded
     stray, objects = disconnected_rows(loaded, found)
     if hints.pass_over:
-        return drop_rows(loaded, stray, "stray", objects)
+        return loaded.without(stray, "stray", objects)
     if not stray.any():
         return loaded
-    n_rows = int(stray.sum())
-    strange = note("rows", loaded.sources.whole, objects, n_rows=n_rows, why="stray", passed=False)
+    strange = note("rows", loaded.sources.whole, objects, n_rows=int(stray.sum()), why="stray", passed=False)
     return replace(loaded, findings=(*loaded.findings, strange))
 
 
-def _shows_fewer(loaded: LoadedRows, names: tuple[str, ...], least: int) -> NDArray[np.bool_]:
-    list_of, lists = read_lists([loaded.columns[name] for name in names])
-    return np.array([len(each) < least for each in lists])[list_of]
+def _any_filled(loaded: LoadedRows, found: LayoutMatch, roles: Iterable[str]) -> NDArray[np.bool_]:
+    """Return for each row whether a column of some roles holds anything."""
+    filled = [loaded.columns[name].filled for name in found.columns_of(roles)]
+    return np.any([np.zeros(len(loaded), bool), *filled], axis=0)
 
 
 def disconnected_rows(loaded: LoadedRows, found: LayoutMatch) -> tuple[NDArray[np.bool_], list[str]]:
@@ -291,11 +264,11 @@ def disconnected_rows(loaded: LoadedRows, found: LayoutMatch) -> tuple[NDArray[n
     part_of_object, part = part_of[: len(labels)], part_of[nodes[rows, 0]]
     options = np.sort(nodes[rows, 1:] if "anchor" in found.layout.roles else nodes[rows], axis=1)
     n_parts = int(part_of.max()) + 1
-    main = _rows_differ(options, part, n_parts)
+    main = rows_differ(options, part, n_parts)
     if not main.any():
         sizes = np.bincount(part_of_object, minlength=n_parts)
         largest = sizes == sizes.max()
-        main = largest & _rows_differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
+        main = largest & rows_differ(nodes[rows], part, n_parts) & (largest.sum() == 1)
     stray_parts = ~main & (np.bincount(part, minlength=n_parts) > 0) & main.any()
     stray[rows] = stray_parts[part]
     return stray, [labels[at] for at in np.flatnonzero(stray_parts[part_of_object])]
@@ -312,13 +285,11 @@ def _nodes(
     if shown == "items" and len(found.roles["items"]) > 1:
         shown = None  # a column for each: they are objects of their own
     single = [role for role in found.layout.roles if role not in (shown, *ANSWERS)]
-    taken = {name: Column(column.codes[rows], column.values) for name, column in loaded.columns.items()}
-    columns = [taken[name] for role in single for name in found.roles[role]]
+    columns = [loaded.columns[name][rows] for role in single for name in found.roles[role]]
     list_of, lists = np.zeros(0, np.intp), list[tuple[str, ...]]()
     if shown is not None:
-        list_of, lists = read_lists([taken[name] for name in found.roles[shown]])
-    objects = Objects(columns, (item for each in lists for item in each))
-    position = objects.position
+        list_of, lists = read_lists([loaded.columns[name][rows] for name in found.roles[shown]])
+    position = Objects(columns, chain(*lists)).position
     nodes = [column.map_values(lambda value: position.get(str(value), -1), -1, np.int32) for column in columns]
     if "items" in single:  # a row with fewer items mentions one of them again
         one = np.max(nodes, axis=0)
@@ -333,23 +304,26 @@ def _nodes(
 
 def _component_of(nodes: NDArray[Any], inside: list[tuple[int, ...]], n_objects: int) -> NDArray[np.int32]:
     """Return the part, (n_objects + number of lists,), that each object and each list belongs to."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = n_objects + len(inside)
     first = [np.repeat(nodes[:, :1], nodes.shape[1] - 1, axis=1).ravel()]
     second = [nodes[:, 1:].ravel()]
     for each in np.unique(nodes[nodes >= n_objects]).tolist():
         members = np.array(inside[each - n_objects])
         first.append(np.full(len(members), each))
         second.append(members)
-    ends = np.concatenate(first), np.concatenate(second)
-    edges = coo_array((np.ones(len(ends[0]), bool), ends), shape=(size, size))
-    return np.asarray(connected_components(edges.tocsr(), directed=False)[1], np.int32)
+    return connected_parts(np.concatenate(first), np.concatenate(second), n_objects + len(inside))
 
 
-def _rows_differ(rows: NDArray[Any], part: NDArray[np.int32], n_parts: int) -> NDArray[np.bool_]:
-    """Return for every part whether its rows differ."""
+def connected_parts(first: NDArray[Any], second: NDArray[Any], n: int) -> NDArray[np.int32]:
+    """Return the connected component of each of n nodes that edges join."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = coo_array((np.ones(len(first), bool), (first, second)), shape=(n, n))
+    return connected_components(edges.tocsr(), directed=False)[1].astype(np.int32)
+
+
+def rows_differ(rows: NDArray[Any], part: NDArray[Any], n_parts: int) -> NDArray[np.bool_]:
+    """Return for every part, (n_parts,), whether its rows differ."""
     first = np.zeros(n_parts, np.intp)
     first[part[::-1]] = np.arange(len(part))[::-1]
     other = (rows != rows[first[part]]).any(axis=1)

@@ -1,10 +1,8 @@
 """Tables as all readers hand them on: columns of codes into few distinct values, and where every row stands.
 
-Ten million rows name a few hundred objects. Everything that is done to a cell (stripping it, telling whether it means
-"can't tell", parsing it) is done once for every distinct value, and to rows by whole arrays of codes.
-
-Findings about a table travel with it, and those about its rows with the rows. Rows that cannot be used are collected
-with their reasons, then skipped or refused. Columns of numbers are response times, confidences and weights.
+Ten million rows name a few hundred objects: what is done to a cell is done once for every distinct value, and to rows
+by whole arrays of codes. Rows that cannot be used are collected with their reasons, then skipped or refused. Columns
+of numbers are response times, confidences and weights.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from numpy.typing import NDArray
 from nearer._common.findings import Finding, Source
 from nearer.data.labels import normalize_name
 from nearer.io.answers import BadAnswers
-from nearer.io.messages import note, place, shortened
+from nearer.io.messages import note
 
 Codes: TypeAlias = NDArray[np.int32]
 MAX_BAD_ROWS = 1000
@@ -38,6 +36,19 @@ class Column:
     codes: Codes
     values: list[Any]
 
+    def __getitem__(self, rows: Any) -> Column:
+        return Column(self.codes[rows], self.values)
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Whether a cell holds anything, (n,)."""
+        return self.codes >= 0
+
+    @property
+    def present(self) -> list[Any]:
+        """The distinct values that rows have."""
+        return [self.values[code] for code in np.unique(self.codes[self.filled]).tolist()]
+
     def map_values(self, function: Callable[[Any], Any], missing: Any, dtype: Any) -> NDArray[Any]:
         """Return ``function`` of every cell, worked out once for every distinct value."""
         table = np.empty(len(self.values) + 1, dtype)
@@ -46,52 +57,44 @@ class Column:
         table[-1] = missing  # where a code of -1 points
         return table[self.codes]
 
+    def replace_values(self, function: Callable[[Any], Any]) -> Column:
+        """Return a column of ``function`` of every cell; cells without a value are empty."""
+        return deduplicate(self.codes, list(map(function, self.values)))
+
     def take(self, rows: NDArray[Any]) -> Column:
         """Return some rows, with the values that these have."""
         codes = self.codes[rows]
         there = np.bincount(codes[codes >= 0], minlength=len(self.values)) > 0
-        if there.all():
-            return Column(codes, self.values)
         new = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(np.int32)
         return Column(new[codes], [value for value, kept in zip(self.values, there.tolist(), strict=True) if kept])
 
-    def text(self, row: int) -> str:
-        """Return a cell as it is written in messages."""
-        code = self.codes[row]
-        return "" if code < 0 else shortened(self.values[code])
+    def texts(self) -> NDArray[Any]:
+        """Return the cells as text, (n,) of object; "" where they are empty."""
+        return self.map_values(str, "", object)
 
     def value(self, row: int) -> Any:
         """Return a cell, None where it is empty."""
-        code = self.codes[row]
-        return None if code < 0 else self.values[code]
+        return None if self.codes[row] < 0 else self.values[self.codes[row]]
 
 
 @dataclass(frozen=True)
 class RowSources:
-    """Where rows stand: the line of each, (n,), from 1, and the number of its file, (n,), where there are several.
+    """Where rows stand: the line of each, (n,), from 1, and the number of its file, (n,), where there are several."""
 
-    ``whole`` is what all files together are called, and ``files`` are their names in order.
-    """
-
-    whole: str
+    whole: str  # what all files together are called
     lines: NDArray[np.int64]
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # the names of the files, in order
     file_of: NDArray[np.intp] | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
 
     def __getitem__(self, rows: Any) -> RowSources:
-        """Return some rows."""
         return replace(self, lines=self.lines[rows], file_of=None if self.file_of is None else self.file_of[rows])
 
     def at(self, row: int) -> Source:
         """Return where one row stands."""
         return Source(self.whole if self.file_of is None else self.files[self.file_of[row]], int(self.lines[row]))
-
-    def place(self, row: int) -> str:
-        """Return where one row stands, for a message."""
-        return place(self.at(row), self.whole)
 
     @property
     def names(self) -> NDArray[np.str_] | None:
@@ -107,32 +110,34 @@ class RowSources:
         n_lines = int(self.lines.max(initial=0)) + 1
         return np.searchsorted(self.file_of * n_lines + self.lines, numbers * n_lines + lines)
 
-    def order(self, row: Finding) -> tuple[int, int]:
-        """Return what sorts findings about rows as the rows stand."""
-        file = row.source.file if row.source else ""
-        return self.files.index(file) if file in self.files else -1, row.row
-
 
 @dataclass(frozen=True)
 class LoadedRows:
-    """The columns asked for, where their rows stand, and the rows that have no cells to speak of.
-
-    ``findings`` are about rows that were dropped on the way.
-    """
+    """The columns asked for, where their rows stand, and the rows that have no cells to speak of."""
 
     columns: dict[str, Column]
     sources: RowSources
     bad_rows: list[Finding] = field(default_factory=list)
     n_bad: int = 0
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # about rows that were dropped on the way
 
     def __len__(self) -> int:
         return len(self.sources)
 
+    def with_columns(self, columns: Mapping[str, Column]) -> LoadedRows:
+        """Return the rows with further columns, or others of the same names."""
+        return replace(self, columns={**self.columns, **columns})
+
     def only(self, rows: NDArray[Any], *findings: Finding) -> LoadedRows:
         """Return some rows, with findings about the others."""
-        columns = {name: Column(column.codes[rows], column.values) for name, column in self.columns.items()}
+        columns = {name: column[rows] for name, column in self.columns.items()}
         return replace(self, columns=columns, sources=self.sources[rows], findings=(*self.findings, *findings))
+
+    def without(self, rows: NDArray[np.bool_], why: str, objects: Sequence[str] = ()) -> LoadedRows:
+        """Return the other rows, with a finding that says why."""
+        if not rows.any():
+            return self
+        return self.only(~rows, note("rows", self.sources.whole, objects, n_rows=int(rows.sum()), why=why))
 
 
 @dataclass(frozen=True)
@@ -146,12 +151,18 @@ class Table:
     peek: Callable[[Sequence[str]], LoadedRows] | None = None
     positional: bool = False  # whether the columns were a matrix and have their names from their places
     indices: bool = False  # whether integers are indices of objects, and not labels that may be any number
+    objects: list[Any] | None = None  # labels that integers stand for
+    kind: str | None = None  # that an npz file says it holds
     ragged: Callable[[Sequence[str]], LoadedRows] | None = None
     findings: tuple[Finding, ...] = ()  # what a reader should know of the file
 
-    def with_findings(self, *findings: Finding, **changes: Any) -> Table:
-        """Return the table with more findings, or other changes."""
-        return replace(self, findings=(*self.findings, *findings), **changes)
+    def with_findings(self, *findings: Finding) -> Table:
+        """Return the table with more findings."""
+        return replace(self, findings=(*self.findings, *findings))
+
+    def texts(self, name: str) -> NDArray[Any]:
+        """Return the cells of a column as text."""
+        return self.load([name]).columns[name].texts()
 
 
 class Encoder:
@@ -163,66 +174,58 @@ class Encoder:
 
     def add(self, values: Sequence[Any]) -> None:
         """Append a block of values."""
-        index = self.index
-        self.blocks.append(np.fromiter((index.setdefault(v, len(index)) for v in values), np.int32, len(values)))
+        self.add_coded(np.arange(len(values), dtype=np.int32), values)
 
     def add_coded(self, codes: Codes, values: Sequence[Any]) -> None:
         """Append a block that has codes of its own."""
         index = self.index
-        new = np.fromiter((index.setdefault(v, len(index)) for v in values), np.int32, len(values))
+        new = np.fromiter((index.setdefault(value, len(index)) for value in values), np.int32, len(values))
         self.blocks.append(np.append(new, np.int32(-1))[codes])  # -1 stays -1
 
     def column(self, strip: bool = True) -> Column:
         """Return the column; cells that hold nothing, or only spaces if ``strip``, are empty."""
         codes = np.concatenate(self.blocks) if self.blocks else np.empty(0, np.int32)
-        return deduplicate(codes, [_stripped(v) if strip else v for v in self.index])
+        return deduplicate(codes, [v.strip() if strip and isinstance(v, str) else v for v in self.index])
 
 
-def _stripped(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
+def join_rows(columns: Iterable[Column]) -> Column:
+    """Return the rows of several columns, one below the other."""
+    encoder = Encoder()
+    for column in columns:
+        encoder.add_coded(column.codes, column.values)
+    return encoder.column(strip=False)
 
 
 def deduplicate(codes: Codes, values: Sequence[Any]) -> Column:
     """Return a column in which values are distinct and none is empty."""
     index: dict[Any, int] = {}
-    new = np.empty(len(values) + 1, np.int32)
-    for code, value in enumerate(values):
-        new[code] = -1 if value is None or value == "" else index.setdefault(value, len(index))
-    new[-1] = -1
-    same = len(index) == len(values)
-    return Column(codes if same else new[codes], list(index))
+    new = [-1 if value is None or value == "" else index.setdefault(value, len(index)) for value in values]
+    return Column(codes if len(index) == len(values) else np.array([*new, -1], np.int32)[codes], list(index))
+
+
+def encode_cells(values: Sequence[Any], strip: bool = False) -> Column:
+    """Return a column of cells; those that hold nothing, or only spaces if ``strip``, are empty."""
+    stripped = [value.strip() if strip and isinstance(value, str) else value for value in values]
+    return deduplicate(np.arange(len(values), dtype=np.int32), stripped)
 
 
 def encode(values: Any) -> Column:
     """Return a column of any array or list; integers stay integers, all else becomes text."""
-    array = values if isinstance(values, np.ndarray) else _array_of(values)
-    if array.ndim != 1:
-        array = _array_of(list(array))
-    if array.dtype.kind in "iu":
-        distinct, codes = np.unique(array, return_inverse=True)
+    if not (isinstance(values, np.ndarray) and values.ndim == 1):
+        listed = list(values)
+        values = np.empty(len(listed), object)
+        for position, value in enumerate(listed):  # one by one: NumPy would make a table of lists of the same length
+            values[position] = value
+    if values.dtype.kind in "iu":
+        distinct, codes = np.unique(values, return_inverse=True)
         return Column(codes.astype(np.int32), distinct.tolist())
-    if array.dtype.kind == "f":
-        distinct, codes = np.unique(array.astype(np.float64), return_inverse=True)  # 2**53 is no float16
+    if values.dtype.kind == "f":
+        distinct, codes = np.unique(values.astype(np.float64), return_inverse=True)  # 2**53 is no float16
         known = distinct[~np.isnan(distinct)]
         whole = bool((known == np.trunc(known)).all() and (np.abs(known) < 2**53).all())
-        return deduplicate(codes.astype(np.int32), [_number(v, whole) for v in distinct.tolist()])
-    encoder = Encoder()
-    encoder.add([cell(value) for value in array.tolist()])
-    return encoder.column(strip=False)
-
-
-def _array_of(values: Iterable[Any]) -> NDArray[Any]:
-    listed = list(values)
-    array = np.empty(len(listed), object)
-    for position, value in enumerate(listed):  # one by one: NumPy would make a table of lists of the same length
-        array[position] = value
-    return array
-
-
-def _number(value: float, whole: bool) -> Any:
-    if value != value:
-        return None
-    return int(value) if whole else repr(value)
+        numbers = [None if v != v else int(v) if whole else repr(v) for v in distinct.tolist()]
+        return deduplicate(codes.astype(np.int32), numbers)
+    return encode_cells([cell(value) for value in values.tolist()])
 
 
 def cell(value: Any) -> Any:
@@ -244,18 +247,11 @@ def cell(value: Any) -> Any:
     return str(value)
 
 
-def distinct_values(column: Column) -> list[Any]:
-    """Return the distinct values that rows of a column have."""
-    return [column.values[code] for code in np.unique(column.codes[column.codes >= 0]).tolist()]
-
-
 _SKIP_ADVICE = "--skip-bad (skip_bad=True) skips them"
 _CATCH_ADVICE = (
     "If those that show an object twice are catch questions, name the column that marks them: "
     "--catch NAME (catch='NAME')"
 )
-
-
 Numbers: TypeAlias = Mapping[str, Any]
 
 
@@ -278,36 +274,25 @@ class RowErrors:
             self.bad[new] = True
             self._found.append((new, code, of_row or (lambda _: numbers)))
 
-    @property
-    def any_twice(self) -> bool:
-        """Whether a row shows an object twice, as catch questions do."""
-        return any(code == "twice" for _, code, _ in self._found)
-
-    def findings(self, sources: RowSources) -> list[Finding]:
-        """Return the first thousand, in the order of the table."""
+    def collect(self, loaded: LoadedRows, skip_bad: bool, any_left: bool) -> tuple[tuple[Finding, ...], int]:
+        """Return the first thousand rows to be skipped, in the order of the table, and their number; or refuse them."""
         first = [(int(row), at) for at, (rows, _, _) in enumerate(self._found) for row in rows[:MAX_BAD_ROWS]]
-        found = []
+        found = [*loaded.bad_rows]
         for row, at in sorted(first)[:MAX_BAD_ROWS]:
             _, code, of_row = self._found[at]
             numbers = dict(of_row(row))
-            found.append(Finding(code, "error", sources.at(row), numbers, numbers.pop("concerned", ())))
-        return found
-
-
-def collect_bad_rows(
-    loaded: LoadedRows, errors: RowErrors, source: str, skip_bad: bool, any_left: bool
-) -> tuple[tuple[Finding, ...], int]:
-    """Return the rows to be skipped, or refuse them."""
-    found = sorted([*loaded.bad_rows, *errors.findings(loaded.sources)], key=loaded.sources.order)
-    bad_rows = found[:MAX_BAD_ROWS]
-    n_bad = loaded.n_bad + int(errors.bad.sum())
-    if n_bad and not skip_bad:
-        raise BadAnswers(bad_rows, n_bad, f"{_SKIP_ADVICE}\n{_CATCH_ADVICE}" if errors.any_twice else _SKIP_ADVICE)
-    if not any_left:
-        if n_bad:
-            raise BadAnswers(bad_rows, n_bad, f"no answer of {source} is left without them")
-        raise ValueError(f"{source} holds no answer that compares anything")
-    return tuple(bad_rows), n_bad
+            found.append(Finding(code, "error", loaded.sources.at(row), numbers, numbers.pop("concerned", ())))
+        file_order = {name: at for at, name in enumerate(loaded.sources.files)}
+        found.sort(key=lambda each: (file_order.get(each.source.file if each.source else "", -1), each.row))
+        bad_rows, n_bad = found[:MAX_BAD_ROWS], loaded.n_bad + int(self.bad.sum())
+        if n_bad and not skip_bad:
+            twice = any(code == "twice" for _, code, _ in self._found)  # as catch questions show an object
+            raise BadAnswers(bad_rows, n_bad, f"{_SKIP_ADVICE}\n{_CATCH_ADVICE}" if twice else _SKIP_ADVICE)
+        if n_bad and not any_left:
+            raise BadAnswers(bad_rows, n_bad, f"no answer of {loaded.sources.whole} is left without them")
+        if not any_left:
+            raise ValueError(f"{loaded.sources.whole} holds no answer that compares anything")
+        return tuple(bad_rows), n_bad
 
 
 _MISSING = frozenset({"", "na", "nan", "null", "none", "undefined", "nil"})
@@ -351,8 +336,8 @@ def _parse_number(value: Any, thousands: str, decimal: str) -> float:
 
 def plain_numbers(column: Column) -> NDArray[np.float64]:
     """Return the numbers of a column, (n,): NaN where there is none, infinity for what is not a number."""
-    commas = _decimal_marks([value for value in column.values if isinstance(value, str)])
-    return np.asarray(column.map_values(lambda value: _parse_number(value, *commas), math.nan, np.float64))
+    marks = _decimal_marks([value for value in column.values if isinstance(value, str)])
+    return column.map_values(lambda value: _parse_number(value, *marks), math.nan, np.float64)
 
 
 def read_numbers(

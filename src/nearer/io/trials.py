@@ -1,39 +1,35 @@
 """Comparisons and what comes with them, put together as answers; and which rows are one trial.
 
-Rows of one trial are about one question. So they are about one set of objects, and no comparison is asked for twice:
-
-- the two rows of an odd or a central one of three, and the clicks on one grid (which differ), name the same objects,
-  and those of a grid or a ranking the same anchor;
-- triplets that one grid or ranking was taken apart into share the anchor, and their options are linked by comparisons;
-- those of an odd one (a central one) of k > 3 share the far (the near) object, and are at least (k - 1)(k - 2) / 2;
-- quadruplets of a closest (most distant) pair share the near (the far) pair.
-
-Numbers that begin again with every block, task or person bring unrelated questions together. Where more than a few of
-the numbers do, the column does not number trials. Rows next to each other with the same number are then taken for a
-trial if they are about one question, and else each row is a trial of its own. Without a column of people, rows that ask
-for the same comparison are of two people.
+Rows of one trial are about one question: about one set of objects, and no comparison is asked for twice. Triplets that
+one grid or ranking was taken apart into share the anchor, and their options are linked by comparisons; those of an odd
+one (a central one) of k > 3 share the far (the near) object, and are at least (k - 1)(k - 2) / 2; quadruplets of a
+closest (most distant) pair share the near (the far) pair. Where more than a few numbers of trials bring unrelated
+questions together, as they begin again with every block, the column does not number trials: rows next to each other
+with the same number are a trial if they are about one question, and else each row is one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nearer._common.findings import Finding
+from nearer._common.findings import Finding, Source
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import number_by_appearance, pair_codes, sorted_unique
 from nearer.data.labels import refuse_all_zero
-from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers, TrialRow
+from nearer.io.answers import Answers, Kind, ReadingReport, TrialExample, TrialNumbers
 from nearer.io.labels import take_labels
 from nearer.io.messages import note, with_column
 from nearer.io.presets import TableHints
 from nearer.io.questions import Question, TableComparisons
+from nearer.io.selecting import connected_parts, rows_differ
 from nearer.io.table import Column, RowSources, as_seconds, check_proportions, read_numbers
 
 Extras: TypeAlias = dict[str, NDArray[np.float64]]
+IntArray: TypeAlias = NDArray[np.intp]
 
 
 def read_extras(
@@ -42,88 +38,35 @@ def read_extras(
     """Return the numbers that come with answers, one for every row of the table, and findings about them."""
     extras: Extras = {}
     findings: list[Finding] = []
+    errors, source = question.errors, question.source
     what = {"seconds": "response time", "confidence": "confidence", "weight": "weight", "place": "place"}
     for role, words in what.items():
         if role not in question.found.roles:
             continue
         must = role == "weight" or (role == "confidence" and by_confidence)
-        numbers, found = read_numbers(question.column(role), words, question.errors, question.source, must)
+        column, name = question.column(role), question.name(role)
+        numbers, found = read_numbers(column, words, errors, source, must)
         findings += found
         if numbers is None:
             continue
         if role == "seconds":
-            unit: Any = "s" if own else ("ms" if question.name(role) in hints.milliseconds else None)
-            numbers = as_seconds(numbers, question.name(role), unit)
+            numbers = as_seconds(numbers, name, "s" if own else "ms" if name in hints.milliseconds else None)
         if must:
-            column = question.column(role)
-            numbers, found = check_proportions(numbers, column, words, question.errors, question.source)
+            numbers, found = check_proportions(numbers, column, words, errors, source)
             findings += found
         extras[role] = numbers
     if by_confidence and "confidence" not in extras:
-        raise ValueError(
-            f"{question.source} has no column of confidences to weight by; name it with {with_column('confidence')}"
-        )
+        way = with_column("confidence")
+        raise ValueError(f"{source} has no column of confidences to weight by; name it with {way}")
     for role in ("annotator", "trial"):
-        if role in question.found.roles:
-            codes = question.column(role).codes
-            if (codes >= 0).any():
-                question.errors.add(codes < 0, "missing-label", what=role)
+        if (labels := _labels_of(question, role)) is not None:
+            errors.add(~labels.filled, "missing-label", what=role)
     return extras, tuple(findings)
 
 
-def _labels_of(question: Question, role: str, rows: NDArray[np.intp]) -> Column | None:
-    if role not in question.found.roles:
-        return None
-    column = question.column(role)
-    if not (column.codes >= 0).any():
-        return None
-    return Column(column.codes[rows], column.values)
-
-
-@dataclass(frozen=True)
-class _Weighting:
-    """Who gave the answers, (a,), and the trials and weights, (m,), of their comparisons."""
-
-    annotators: NDArray[Any] | None
-    trials: NDArray[Any] | None
-    weights: NDArray[np.float64] | None
-    trial_numbers: TrialNumbers | None
-    findings: tuple[Finding, ...]
-
-
-def _weighting(
-    question: Question,
-    extras: Extras,
-    rows: NDArray[np.intp],
-    candidates: TrialCandidates,
-    weight_by_confidence: bool,
-) -> _Weighting:
-    """Return what answers count; ``rows`` are those of the table, one for every answer."""
-    answer_of = candidates.answer_of
-    annotator = _labels_of(question, "annotator", rows)
-    trial = _labels_of(question, "trial", rows)
-    trials: NDArray[Any] | None = None
-    weights: NDArray[np.float64] | None = None
-    wrong: TrialNumbers | None = None
-    findings: tuple[Finding, ...] = ()
-    if trial is not None:
-        found = group_trials(candidates, trial, annotator, question.name("trial"), "weight" in extras)
-        wrong, findings = found.wrong, found.findings
-        if wrong is None or wrong.n_trials < wrong.n_answers:
-            trials, weights = found.labels[answer_of], shared_weights(found.groups[answer_of])
-    if trials is None and len(rows) < len(answer_of):
-        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
-    if "weight" in extras:
-        share = shared_weights(answer_of)
-        given = extras["weight"][rows][answer_of]
-        weights = given if share is None else given * share
-    if weight_by_confidence:
-        confidence = extras["confidence"][rows][answer_of]
-        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
-    if weights is not None:
-        refuse_all_zero(weights)
-    who = None if annotator is None else take_labels(annotator.values, annotator.codes)
-    return _Weighting(who, trials, weights, wrong, findings)
+def _labels_of(question: Question, role: str) -> Column | None:
+    column = question.column(role) if role in question.found.roles else None
+    return column if column is not None and column.filled.any() else None
 
 
 def assemble(
@@ -135,53 +78,70 @@ def assemble(
     weight_by_confidence: bool,
 ) -> Answers:
     """Return the answers, with the weights, trials and people of their comparisons."""
-    expansion = asked.expansion
-    new_answer = np.r_[True, expansion.row_of[1:] != expansion.row_of[:-1]]
-    rows = expansion.row_of[new_answer]  # of the table, one for every answer
-    answer_of = np.cumsum(new_answer) - 1
-    candidates = TrialCandidates(asked.kind, asked.near_first, answer_of, sources[rows], asked.objects.labels)
-    counted = _weighting(question, extras, rows, candidates, weight_by_confidence)
-    annotators = counted.annotators
-    rows_of_objects, objects = asked.rows_and_labels()
-    comparisons = Comparisons(
-        rows=rows_of_objects,
-        answers=asked.signs,
-        weights=counted.weights,
-        annotators=annotators if annotators is None or len(rows) == len(answer_of) else annotators[answer_of],
-        trials=counted.trials,
-        objects=objects,
-    )
+    new_answer = np.r_[True, asked.row_of[1:] != asked.row_of[:-1]]
+    first, answer_of = np.flatnonzero(new_answer), np.cumsum(new_answer) - 1
+    rows = asked.row_of[first]  # of the table, one for every answer
+    annotator, trial = (_labels_of(question, role) for role in ("annotator", "trial"))
+    annotator, trial = (None if column is None else column[rows] for column in (annotator, trial))
+    trials: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    wrong: TrialNumbers | None = None
+    findings: tuple[Finding, ...] = ()
+    if trial is not None:
+        candidates = TrialCandidates(asked.kind, asked.near_first, answer_of, sources[rows], asked.objects.labels)
+        groups, labels, wrong, findings = group_trials(
+            candidates, trial, annotator, question.name("trial"), "weight" in extras
+        )
+        if wrong is None or wrong.n_trials < wrong.n_answers:
+            trials, weights = labels[answer_of], shared_weights(groups[answer_of])
+    if trials is None and len(rows) < len(answer_of):
+        trials, weights = answer_of.astype(np.int64), shared_weights(answer_of)
+    if "weight" in extras:
+        share = shared_weights(answer_of)
+        weights = extras["weight"][rows][answer_of]
+        weights = weights if share is None else weights * share
+    if weight_by_confidence:
+        confidence = extras["confidence"][rows][answer_of]
+        weights = (1.0 if weights is None else weights) * (confidence / (confidence.max() or 1.0))
+    who = None if annotator is None else take_labels(annotator)
+    who = who[answer_of] if who is not None and len(rows) < len(answer_of) else who
+    answers = make_answers(asked, answer_of, first, sources, extras, annotators=who, trials=trials, weights=weights)
+    report = replace(report, findings=(*report.findings, *findings), n_undecided=asked.n_undecided, trial_numbers=wrong)
+    places = extras.get("place", asked.places)
+    if places is not None and not (places[rows] < 0).all():
+        answers = replace(answers, places=as_places(places[rows]))
+    return replace(answers, report=report)
+
+
+def make_answers(
+    asked: TableComparisons, answer_of: IntArray, first: IntArray, sources: RowSources, extras: Extras, **known: Any
+) -> Answers:
+    """Return answers, by what is ``known`` of comparisons, and of rows; ``first`` has the first comparison of each."""
+    rows, annotators = asked.row_of[first], known["annotators"]
+    if known["weights"] is not None:
+        refuse_all_zero(known["weights"])
+    compared, objects = asked.rows_and_labels()
     return Answers(
-        comparisons=comparisons,
+        comparisons=Comparisons(rows=compared, answers=asked.signs, objects=objects, **known),
         answer_of=answer_of,
         kind=asked.kind,
-        source=question.source,
+        source=sources.whole,
         lines=sources.lines[rows],
-        annotators=annotators,
+        annotators=annotators if annotators is None or len(first) == len(answer_of) else annotators[first],
         seconds=extras["seconds"][rows] if "seconds" in extras else None,
         confidences=extras["confidence"][rows] if "confidence" in extras else None,
-        places=_places(extras.get("place", expansion.places), rows),
         files=sources[rows].names,
-        report=replace(
-            report,
-            findings=(*report.findings, *counted.findings),
-            n_undecided=int(expansion.undecided.sum()),
-            trial_numbers=counted.trial_numbers,
-        ),
     )
 
 
-def _places(places: NDArray[Any] | None, rows: NDArray[np.intp]) -> NDArray[np.int64] | None:
-    if places is None or (places[rows] < 0).all():
-        return None
-    return np.asarray(np.nan_to_num(places[rows], nan=-1).astype(np.int64))
+def as_places(numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return places, -1 where there is none."""
+    return np.nan_to_num(numbers, nan=-1).astype(np.int64)
 
 
 MAX_MIXED_SHARE = 0.05  # share of trial numbers that may stand for several questions by mistake
 MAX_EXAMPLES = 3
 MAX_EXAMPLE_ROWS = 3  # of an example
-
-IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -194,25 +154,11 @@ class TrialCandidates:
     sources: RowSources  # of the a answers
     labels: list[Any]  # of all objects
 
-    def row(self, answer: int) -> TrialRow:
-        """Return where an answer stands, and its objects."""
-        objects = np.unique(self.rows[self.answer_of == answer]).tolist()
-        return TrialRow(self.sources.at(answer), tuple(str(self.labels[each]) for each in objects))
-
-
-class Trials(NamedTuple):
-    """The number of the trial, (a,), and its label, (a,), of every answer; and what is wrong with the column, if so."""
-
-    groups: IntArray
-    labels: NDArray[Any]
-    wrong: TrialNumbers | None = None
-    findings: tuple[Finding, ...] = ()
-
 
 def group_trials(
     candidates: TrialCandidates, trial: Column, annotator: Column | None, name: str, weighted: bool
-) -> Trials:
-    """Return the trials of answers that all have one.
+) -> tuple[IntArray, NDArray[Any], TrialNumbers | None, tuple[Finding, ...]]:
+    """Return the number and the label of the trial of every answer, (a,), what is wrong with the column, and findings.
 
     Two annotators with the same trial id are two trials, which then have numbers for labels. ``name`` is the column's;
     ``weighted`` says whether the table has weights of its own, so that trials do not change what rows count.
@@ -229,23 +175,21 @@ def group_trials(
     if mixed.any():
         taken_apart = mixed if mixed.sum() <= MAX_MIXED_SHARE * several.sum() else np.ones(n_groups, bool)
         split = _split_mixed(candidates, groups, runs, taken_apart)
-        return Trials(split, split, _trial_numbers(candidates, name, groups, split, mixed))
+        return split, split, _trial_numbers(candidates, name, groups, split, mixed), ()
     findings: tuple[Finding, ...] = ()
     if int(runs[-1]) + 1 > n_groups:
         findings = (note("scattered-trials", source),)
     elif annotator is None and n_groups < len(groups) and not weighted:
         findings = (note("grouped-rows", source, n_rows=len(groups), n_trials=n_groups),)
     n_ids = len(np.unique(trial.codes))
-    labels = take_labels(trial.values, trial.codes) if n_ids == n_groups else groups.astype(np.int64)
-    return Trials(groups, labels, None, findings)
+    labels = take_labels(trial) if n_ids == n_groups else groups.astype(np.int64)
+    return groups, labels, None, findings
 
 
 def shared_weights(groups: IntArray) -> NDArray[np.float64] | None:
     """Return weights, (m,), that give every group a total of 1; None if every group has one member."""
     sizes = np.bincount(groups)
-    if sizes.max(initial=1) <= 1:
-        return None
-    return np.asarray(1.0 / sizes[groups])
+    return 1.0 / sizes[groups] if sizes.max(initial=1) > 1 else None
 
 
 def _split_mixed(candidates: TrialCandidates, groups: IntArray, runs: IntArray, mixed: NDArray[np.bool_]) -> IntArray:
@@ -295,16 +239,11 @@ def _may_be_one_choice(rows: NDArray[np.int64], of: IntArray, sizes: IntArray) -
     return one_of_items | (_all_equal(rows[:, 0], of, n_groups) & _are_linked(rows[:, 1:], of, n_groups))
 
 
-def _all_equal(values: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
-    """Return whether all values of each group are the same."""
-    first = np.zeros(n_groups, np.int64)
-    first[of[::-1]] = values[::-1]
-    all_equal: NDArray[np.bool_] = np.bincount(of, values != first[of], minlength=n_groups) == 0
-    return all_equal
+def _all_equal(values: NDArray[np.signedinteger[Any]], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
+    return ~rows_differ(values[:, None], of, n_groups)
 
 
 def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray:
-    """Return how many objects the comparisons of each group name."""
     n = int(rows.max()) + 1
     named = sorted_unique((of[:, None] * n + rows).ravel())
     return np.bincount(named // n, minlength=n_groups)
@@ -312,15 +251,10 @@ def _n_objects(rows: NDArray[np.int64], of: IntArray, n_groups: int) -> IntArray
 
 def _are_linked(options: NDArray[np.int64], of: IntArray, n_groups: int) -> NDArray[np.bool_]:
     """Return whether the options of each group, (m, 2), are linked by its comparisons."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     n = int(options.max()) + 1
     nodes, ends = np.unique((of[:, None] * n + options).ravel(), return_inverse=True)
-    first, second = ends.reshape(-1, 2).T
-    graph = coo_array((np.ones(len(first), bool), (first, second)), shape=(len(nodes), len(nodes)))
-    part = connected_components(graph.tocsr(), directed=False)[1]
-    return _all_equal(part.astype(np.int64), (nodes // n).astype(np.intp), n_groups)
+    part = connected_parts(ends[::2], ends[1::2], len(nodes))
+    return _all_equal(part, nodes // n, n_groups)
 
 
 def _question_numbers(rows: NDArray[np.int64]) -> IntArray:
@@ -352,13 +286,18 @@ def _trial_numbers(
     candidates: TrialCandidates, name: str, groups: IntArray, split: IntArray, mixed: NDArray[np.bool_]
 ) -> TrialNumbers:
     """Return what the column held and what was made of it, with the first rows of the same number."""
+
+    def row(answer: int) -> tuple[Source, tuple[str, ...]]:
+        objects = np.unique(candidates.rows[candidates.answer_of == answer]).tolist()
+        return candidates.sources.at(answer), tuple(str(candidates.labels[each]) for each in objects)
+
     _, first = np.unique(groups, return_index=True)
     examples: list[TrialExample] = []
     for group in sorted(np.flatnonzero(mixed).tolist(), key=lambda each: int(first[each])):
         at = np.flatnonzero(groups == group)
         apart = at[np.sort(np.unique(split[at], return_index=True)[1])]
         if len(apart) > 1:
-            examples.append(TrialExample(tuple(map(candidates.row, apart[:MAX_EXAMPLE_ROWS].tolist())), len(apart)))
+            examples.append(TrialExample(tuple(map(row, apart[:MAX_EXAMPLE_ROWS].tolist())), len(apart)))
         if len(examples) == MAX_EXAMPLES:
             break
     return TrialNumbers(name, len(groups), len(mixed), int(mixed.sum()), int(split.max()) + 1, tuple(examples))

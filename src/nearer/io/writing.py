@@ -1,10 +1,8 @@
 """Writing answers: files of our own, which `read_answers` reads back exactly, and those of other programs.
 
-Every file has a row a comparison: anchor, near and far, or near_1, near_2, far_1 and far_2; ``answer`` (+1 and -1),
-``weight``, ``annotator``, ``trial``, ``seconds``, ``confidence`` and ``place`` where there are any; ``nearer_answer``,
-the number of the answer; and ``nearer_kind``. A row whose ``nearer_kind`` is "object" names an object that no
-comparison mentions. In text files, cells that a spreadsheet would take for formulas are made inert
-(`nearer._common.tables`), and labels are text when they come back; Parquet and npz keep integers.
+Every file has a row a comparison: anchor, near and far, or near_1, near_2, far_1 and far_2; what comes with it;
+``nearer_answer``, the number of the answer; and ``nearer_kind``. A row whose ``nearer_kind`` is "object" names an
+object that no comparison mentions. In text files, cells that a spreadsheet would take for formulas are made inert.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
@@ -25,25 +24,16 @@ from numpy.typing import NDArray
 from nearer._common.files import atomic_path
 from nearer._common.tables import cell_text
 from nearer.data.comparisons import Comparisons
-from nearer.data.labels import refuse_all_zero
 from nearer.io.answers import KINDS, Answers, Kind, ReadingReport
 from nearer.io.choice_coding import Coding
 from nearer.io.columns import LAYOUTS, NEAR_FAR, LayoutMatch, Roles
-from nearer.io.delimited import unescape_column
+from nearer.io.delimited import unescape_columns
 from nearer.io.labels import take_labels
 from nearer.io.multi_file import namespace_by_file
-from nearer.io.presets import CHOSEN, OTHER, PURPOSE
-from nearer.io.questions import Question, TableComparisons, read_question
-from nearer.io.table import (
-    Column,
-    LoadedRows,
-    RowErrors,
-    Table,
-    check_proportions,
-    collect_bad_rows,
-    deduplicate,
-    read_numbers,
-)
+from nearer.io.presets import CHOSEN, OTHER, PURPOSE, ReadOptions
+from nearer.io.questions import Question, read_question
+from nearer.io.table import Column, LoadedRows, RowErrors, Table, check_proportions, read_numbers
+from nearer.io.trials import as_places, make_answers
 
 _SUFFIXES = {
     None: (".csv", ".tsv", ".parquet", ".pq", ".npz"),
@@ -102,26 +92,20 @@ def write_answers(
     suffix = Path(name).suffix
     if suffix not in _SUFFIXES[preset] or (name != path.name.lower() and suffix not in (".csv", ".tsv")):
         raise ValueError(f"{path.name}: the name must end in {' or '.join(_SUFFIXES[preset])}")
-    whole = answers if isinstance(answers, Answers) else _answers_of(answers)
+    if isinstance(answers, Comparisons):
+        number, kind = np.arange(len(answers)), "triplet" if answers.is_triplets else "quadruplet"
+        answers = Answers(answers, number, cast(Kind, kind), "comparisons", number + 1, annotators=answers.annotators)
     with atomic_path(path) as part:
-        if preset == "cblearn" or suffix == ".npz":
-            _write_npz(whole, part, "X" if preset == "cblearn" else None)
-        elif preset == "salmon":
-            _write_text(_salmon(whole), part, ",")
-        elif preset == "jspsych":
-            _write_jspsych(_jspsych(whole), part, suffix)
+        if suffix == ".npz":
+            _write_npz(answers, part, "X" if preset == "cblearn" else None)
+        elif suffix == ".json":
+            _write_json(_jspsych(answers), part)
         elif suffix in (".csv", ".tsv"):
-            _write_text(_native(whole), part, "," if suffix == ".csv" else "\t")
+            columns = _salmon(answers) if preset == "salmon" else _jspsych(answers) if preset else _native(answers)
+            _write_text(columns, part, "," if suffix == ".csv" else "\t")
         else:
-            _write_parquet(_native(whole), part)
+            _write_parquet(_native(answers), part)
     return path
-
-
-def _answers_of(comparisons: Comparisons) -> Answers:
-    m = len(comparisons)
-    kind: Any = "triplet" if comparisons.is_triplets else "quadruplet"
-    lines = np.arange(1, m + 1, dtype=np.int64)
-    return Answers(comparisons, np.arange(m), kind, "comparisons", lines, annotators=comparisons.annotators)
 
 
 def _extras(answers: Answers) -> Columns:
@@ -153,19 +137,15 @@ def _native(answers: Answers) -> Columns:
     if seen.all():
         return columns
     unseen = comparisons.objects[~seen]
-    return {name: _with_objects(name, values, unseen, names[0]) for name, values in columns.items()}
-
-
-def _with_objects(name: str, values: NDArray[Any], unseen: NDArray[Any], first: str) -> NDArray[Any]:
-    if name == first:
-        return np.concatenate([values, unseen])
-    if name == "nearer_kind":
-        return np.concatenate([values, np.full(len(unseen), "object")])
-    return np.concatenate([values.astype(object), np.full(len(unseen), None)])
+    more = {names[0]: unseen, "nearer_kind": np.full(len(unseen), "object")}
+    nothing = np.full(len(unseen), None)
+    return {
+        name: np.concatenate([values, more[name]] if name in more else [values.astype(object), nothing])
+        for name, values in columns.items()
+    }
 
 
 def _oriented(answers: Answers, program: str) -> tuple[NDArray[Any], ...]:
-    """Return anchor, near and far as positions, with the answers applied."""
     comparisons = answers.comparisons
     if not comparisons.is_triplets:
         raise ValueError(f"{program} knows triplets only, and these are quadruplets; write .csv, .parquet or .npz")
@@ -180,10 +160,9 @@ def _places(answers: Answers) -> NDArray[np.int64]:
 
 def _salmon(answers: Answers) -> Columns:
     head, winner, loser = _oriented(answers, "Salmon")
-    places = _places(answers)
     shown = {"head": head, "winner": winner, "loser": loser}
     if answers.places is not None:
-        unknown = np.full(len(head), -1)
+        places, unknown = _places(answers), np.full(len(head), -1)
         shown["left"] = np.choose(places + 1, [unknown, winner, loser], mode="clip")
         shown["right"] = np.choose(places + 1, [unknown, loser, winner], mode="clip")
     objects = answers.comparisons.objects
@@ -192,8 +171,7 @@ def _salmon(answers: Answers) -> Columns:
         columns |= {name + ending: _blank(objects[at], at < 0) for name, at in shown.items()}
     extras = _extras(answers)
     extras.pop("place", None)
-    nobody = np.full(len(head), None)
-    columns["puid"] = extras.pop("annotator", nobody)
+    columns["puid"] = extras.pop("annotator", np.full(len(head), None))
     seconds = extras.pop("seconds", np.full(len(head), np.nan))
     columns["response_time"] = np.where(np.isnan(seconds), -1.0, seconds)
     return columns | extras | {"nearer_kind": np.full(len(head), answers.kind)}
@@ -229,17 +207,12 @@ def _jspsych(answers: Answers) -> Columns:
     return columns | extras | {"nearer_kind": np.full(len(anchor), answers.kind)}
 
 
-def _write_jspsych(columns: Columns, path: Path, suffix: str) -> None:
-    if suffix == ".csv":
-        _write_text(columns, path, ",")
-        return
-    lists = {name: _plain(values) for name, values in columns.items()}
-    rows = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+def _write_json(columns: Columns, path: Path) -> None:
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*map(_plain, columns.values()), strict=True)]
     path.write_text(json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8")
 
 
 def _plain(values: NDArray[Any]) -> list[Any]:
-    """Return Python values, None where there is none."""
     listed = values.tolist()
     return [None if value != value else value for value in listed] if values.dtype.kind in "fO" else listed
 
@@ -279,12 +252,10 @@ def _write_npz(answers: Answers, path: Path, matrix: str | None) -> None:
         arrays["y"] = comparisons.answers
     arrays |= _extras(answers)
     arrays |= {"objects": comparisons.objects, "nearer_answer": answers.answer_of + 1, "nearer_kind": answers.kind}
-    safe: dict[str, Any] = {name: _unpickled(np.asarray(values)) for name, values in arrays.items()}
-    np.savez_compressed(path, **safe)
-
-
-def _unpickled(values: NDArray[Any]) -> NDArray[Any]:
-    return values.astype(np.str_) if values.dtype.kind == "O" else values
+    for name, values in arrays.items():
+        if np.asarray(values).dtype.kind == "O":  # which would be pickled
+            arrays[name] = values.astype(np.str_)
+    np.savez_compressed(path, **arrays)
 
 
 def _write_parquet(columns: Columns, path: Path) -> None:
@@ -314,34 +285,25 @@ def is_native(table: Table) -> bool:
     return "nearer_answer" in names and (set(TRIPLET) <= names or set(NEAR_FAR) <= names)
 
 
-def read_native(
-    table: Table,
-    names: list[Any] | None,
-    kind: str | None,
-    skip_bad: bool,
-    weight_by_confidence: bool,
-) -> Answers:
+def read_native(table: Table, options: ReadOptions) -> Answers:
     """Return the answers as they were written."""
-    if weight_by_confidence:
+    skip_bad = options.skip_bad
+    if options.weight_by_confidence:
         raise ValueError(f"{table.source} already holds its final weights; weight by confidence before writing it")
     layout = _TRIPLET_LAYOUT if set(TRIPLET) <= set(table.names) else _QUADRUPLET_LAYOUT
     roles: Roles = {role: (role,) for role in layout.roles}
     roles |= {role: (role,) for role in ("answer", *LABELS, *NUMBERS) if role in table.names}
     marks = [name for name in ("nearer_answer", "nearer_kind") if name in table.names]
-    loaded = table.load([*(role for role in roles), *marks])
+    loaded = table.load([*roles, *marks])
     if table.delimited:
-        loaded = replace(loaded, columns={name: unescape_column(column) for name, column in loaded.columns.items()})
-    kind = _own_kind(loaded, kind, table.source)
-    numbered = {
-        name: namespace_by_file(loaded.columns[name], loaded.sources)
-        for name in ("nearer_answer", "trial")
-        if name in loaded.columns
-    }
-    loaded = replace(loaded, columns=loaded.columns | numbered)
+        loaded = unescape_columns(loaded)
+    kind = _own_kind(table, loaded)
+    numbered = {name: loaded.columns[name] for name in ("nearer_answer", "trial") if name in loaded.columns}
+    loaded = loaded.with_columns({name: namespace_by_file(each, loaded.sources) for name, each in numbered.items()})
     loaded, unmentioned = _drop_object_rows(loaded, layout.roles)
     errors = RowErrors(len(loaded))
     if len(loaded) == 0:
-        collect_bad_rows(loaded, errors, table.source, skip_bad, any_left=False)
+        errors.collect(loaded, skip_bad, any_left=False)
     numbers: dict[str, NDArray[np.float64]] = {}
     findings = list(table.findings)
     for role in (each for each in NUMBERS if each in roles):
@@ -353,23 +315,43 @@ def read_native(
         weights = numbers["weight"], loaded.columns["weight"]
         numbers["weight"], noticed = check_proportions(*weights, "weight", errors, table.source, MAX_WEIGHT_RATIO)
         findings += noticed
-    for role in ("nearer_answer", *(each for each in LABELS if each in roles)):
-        errors.add(loaded.columns[role].codes < 0, "missing", what=role)
-    question = Question(LayoutMatch(layout, roles), loaded.columns, errors, table.source, False, Coding(), names)
+    labels = [role for role in LABELS if role in roles]
+    for role in ("nearer_answer", *labels):
+        errors.add(~loaded.columns[role].filled, "missing", what=role)
+    match = LayoutMatch(layout, roles)
+    question = Question(match, loaded.columns, errors, table.source, False, Coding(), table.objects)
     asked = read_question(question)
-    bad_rows, n_bad = collect_bad_rows(loaded, errors, table.source, skip_bad, len(asked.expansion.rows) > 0)
+    bad_rows, n_bad = errors.collect(loaded, skip_bad, len(asked.rows) > 0)
+    kept, seen = asked.row_of, asked.seen.copy()
+    for label in unmentioned:
+        seen[asked.objects.position[str(label)]] = True
+    _, first, answer = np.unique(loaded.columns["nearer_answer"].codes[kept], return_index=True, return_inverse=True)
+    answer_of = np.argsort(np.argsort(first))[answer].astype(np.intp)  # answers in the order in which they appear
+    spread = {role: take_labels(_as_numbers(loaded.columns[role], role)[kept]) for role in labels}
+    answers = make_answers(
+        replace(asked, kind=kind, seen=seen),
+        answer_of,
+        np.sort(first),
+        loaded.sources,
+        numbers,
+        annotators=spread.get("annotator"),
+        trials=spread.get("trial"),
+        weights=numbers["weight"][kept] if "weight" in numbers else None,
+    )
+    if options.kind not in (None, kind):
+        raise ValueError(f"{table.source} declares its answers to be of kind {kind!r}, not {options.kind!r}")
+    places = as_places(numbers["place"][kept[np.sort(first)]]) if "place" in numbers else None
     report = ReadingReport((*findings, *asked.findings), bad_rows, n_bad)
-    return _assembled(question, asked, numbers, loaded, unmentioned, kind, report)
+    return replace(answers, places=places, report=report)
 
 
-def _own_kind(loaded: LoadedRows, of_file: str | None, source: str) -> str:
-    """Return the kind that an npz file says, or the one that the rows of another file do."""
+def _own_kind(table: Table, loaded: LoadedRows) -> Kind:
     column = loaded.columns.get("nearer_kind")
-    found = [of_file] if of_file is not None else (column.values if column else [])
+    found = [table.kind] if table.kind is not None else column.values if column else []
     kinds = [str(value) for value in found if value in KINDS]
     if len(kinds) != 1:
-        raise ValueError(f"{source}: 'nearer_kind' must be one of {', '.join(KINDS)}, and the same in all rows")
-    return kinds[0]
+        raise ValueError(f"{table.source}: 'nearer_kind' must be one of {', '.join(KINDS)}, and the same in all rows")
+    return cast(Kind, kinds[0])
 
 
 def _drop_object_rows(loaded: LoadedRows, roles: tuple[str, ...]) -> tuple[LoadedRows, list[Any]]:
@@ -378,68 +360,14 @@ def _drop_object_rows(loaded: LoadedRows, roles: tuple[str, ...]) -> tuple[Loade
     if column is None or "object" not in column.values:
         return loaded, []
     named = column.codes == column.values.index("object")
-    first = loaded.columns[roles[0]]
-    labels = [first.values[code] for code in first.codes[named] if code >= 0]
+    labels = loaded.columns[roles[0]][named].present
     return loaded.only(~named), labels  # whose values stay, so that these labels are in the list of all objects
-
-
-def _assembled(
-    question: Question,
-    asked: TableComparisons,
-    numbers: dict[str, NDArray[np.float64]],
-    loaded: LoadedRows,
-    unmentioned: list[Any],
-    kind: str,
-    report: ReadingReport,
-) -> Answers:
-    kept = asked.expansion.row_of
-    answer_codes = loaded.columns["nearer_answer"].codes[kept]
-    _, first, inverse = np.unique(answer_codes, return_index=True, return_inverse=True)
-    order = np.argsort(np.argsort(first))  # answers in the order in which they appear
-    answer_of = order[inverse].astype(np.intp)
-    rows = kept[np.sort(first)]
-    labels = {role: _as_numbers(loaded.columns[role], role) for role in LABELS if role in question.found.roles}
-    spread_labels = {role: take_labels(column.values, column.codes[kept]) for role, column in labels.items()}
-    weights = numbers["weight"][kept] if "weight" in numbers else None
-    if weights is not None:
-        refuse_all_zero(weights)
-    seen = asked.seen.copy()
-    for label in unmentioned:
-        seen[asked.objects.position[str(label)]] = True
-    comparison_rows, objects = replace(asked, seen=seen).rows_and_labels()
-    comparisons = Comparisons(
-        rows=comparison_rows,
-        answers=asked.signs,
-        weights=weights,
-        annotators=spread_labels.get("annotator"),
-        trials=spread_labels.get("trial"),
-        objects=objects,
-    )
-    annotators = spread_labels.get("annotator")
-    return Answers(
-        comparisons=comparisons,
-        answer_of=answer_of,
-        kind=cast(Kind, kind),
-        source=question.source,
-        lines=loaded.sources.lines[rows],
-        annotators=None if annotators is None else annotators[np.sort(first)],
-        seconds=numbers["seconds"][rows] if "seconds" in numbers else None,
-        confidences=numbers["confidence"][rows] if "confidence" in numbers else None,
-        places=np.nan_to_num(numbers["place"][rows], nan=-1).astype(np.int64) if "place" in numbers else None,
-        files=loaded.sources[rows].names,
-        report=report,
-    )
 
 
 def _as_numbers(column: Column, role: str) -> Column:
     """Return trials that were numbered as numbers, also from text."""
-    if role != "trial" or not all(
-        str(value).isascii() and str(value).isdigit() and len(str(value)) < 18 for value in column.values
-    ):
-        return column
-    if any(str(int(value)) != str(value) for value in column.values):
-        return column
-    return deduplicate(column.codes, [int(value) for value in column.values])
+    is_number = re.compile(r"0|[1-9][0-9]{0,16}").fullmatch
+    return column.replace_values(int) if role == "trial" and all(is_number(str(v)) for v in column.values) else column
 
 
 def question_columns(shown: Sequence[Any], kind: str) -> dict[str, str]:

@@ -144,7 +144,7 @@ def check_names(names: Sequence[Any], objects: Sequence[Any], option: str) -> No
 
 def read_allowed(path: Path, kind: str, width: int) -> list[tuple[str, ...]]:
     """Return the questions in a file, (k, width); it has the columns of answers of that kind, but for the answer."""
-    table = open_table(path).table
+    table = open_table(path)
     own = kind if kind in ("triplet", *_ANSWER_COLUMNS) else "grid"
     answer = _ANSWER_COLUMNS.get(own, "answer" if own == "triplet" else "chosen")
     found = find_columns([*table.names, *([] if answer in table.names else [answer])], own, None, table.source)
