@@ -21,7 +21,6 @@ from nearer.io.columns import SYNONYMS, find_columns
 from nearer.io.delimited import as_text, delimited_table, read_bytes
 from nearer.io.formats import open_table
 from nearer.io.labels import split_column
-from nearer.io.table import Column
 
 _ITEM_KINDS = ("odd-one-out", "most-central")
 ASKABLE_KINDS = ("triplet", *_ITEM_KINDS, "grid")  # others are read, and followed by triplets
@@ -37,7 +36,6 @@ class AnsweredQuestion:
     named: tuple[Any, ...]  # those that the answer names; none if "can't tell" was split
     person: Any = None
     purpose: str = "other"  # "other" if not known
-    line: int = 0  # line in its file
 
 
 def answered_questions(answers: Answers, purposes: Any = None) -> list[AnsweredQuestion]:
@@ -52,8 +50,7 @@ def answered_questions(answers: Answers, purposes: Any = None) -> list[AnsweredQ
         at = int(answers.answer_of[start])
         person = None if answers.annotators is None else answers.annotators[at]
         purpose = "other" if purposes is None else str(purposes[at]) or "other"
-        shown, named = _question(labels[start:end].tolist(), answers.kind)
-        found.append(AnsweredQuestion(shown, named, person, purpose, int(answers.lines[at])))
+        found.append(AnsweredQuestion(*_question(labels[start:end].tolist(), answers.kind), person, purpose))
     return found
 
 
@@ -84,9 +81,8 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     text = as_text(read_bytes(path), path.name)
     lines = [line.strip() for line in text.splitlines()]
     header = [cell.strip().lower() for cell in next(csv.reader(lines[:1]), [])]
-    known = [
-        cell for cell in header if cell in (*_OBJECT_COLUMNS, *(SYNONYMS["annotator"] if what == "participant" else ()))
-    ]
+    titles = (*_OBJECT_COLUMNS, *(SYNONYMS["annotator"] if what == "participant" else ()))
+    known = [cell for cell in header if cell in titles]
     if len(header) > 1 and known:
         table = delimited_table(text.encode("utf-8"), path.name)
         column = table.names[header.index(known[0])]
@@ -96,7 +92,7 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     names = [line for line in lines if line]
     if not names:
         raise ValueError(f"{path.name} names no {what}; write one name on each line")
-    twice = sorted({each for each in names if names.count(each) > 1}) if len(set(names)) < len(names) else []
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{path.name} names {what}s twice: {quote_all(twice, 10)}; give each a name of its own")
     return names
@@ -113,12 +109,11 @@ def read_groups(values: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return groups of names: those given, and those of files, which have one group on each line."""
     groups: list[list[str]] = []
     for names in values:
+        rows = [list(names)]
         if len(names) == 1 and Path(names[0]).is_file():
             text = as_text(read_bytes(Path(names[0])), names[0])
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(text.splitlines())]
-            groups += [row for row in rows if row]
-        else:
-            groups.append(list(names))
+        groups += [row for row in rows if row]
     small = [group for group in groups if len(group) < 2]
     if small:
         raise ValueError(
@@ -153,31 +148,14 @@ def read_allowed(path: Path, kind: str, width: int) -> list[tuple[str, ...]]:
         wanted = ["anchor", "near", "far"]
     columns = [column for role in wanted for column in found.roles[role]]
     loaded = table.load(columns)
-    cells = [_cells(loaded.columns[column], len(columns) < width and column != columns[0]) for column in columns]
-    if len(columns) == 1:
-        cells = [_cells(loaded.columns[columns[0]], True)]
+    cells = []
+    for column in columns:
+        is_list = len(columns) == 1 or (len(columns) < width and column != columns[0])
+        read = loaded.columns[column]
+        values = split_column(read) if is_list else [(str(value),) for value in read.values]
+        cells.append([values[code] if code >= 0 else () for code in read.codes.tolist()])  # nothing where it is empty
     rows = [tuple(label for cell in row for label in cell) for row in zip(*cells, strict=True)]
     for row, line in zip(rows, loaded.sources.lines.tolist(), strict=True):
         if len(row) != width or len(set(row)) < width:
             raise ValueError(f"{path.name}:{line}: a question of kind {kind!r} has {width} different objects")
     return rows
-
-
-def _cells(column: Column, lists: bool) -> list[tuple[str, ...]]:
-    """Return what each cell holds: a list of objects, or one; nothing where it is empty."""
-    values = split_column(column) if lists else [(str(value),) for value in column.values]
-    return [values[code] if code >= 0 else () for code in column.codes.tolist()]
-
-
-def new_names(n: int, taken: Sequence[Any]) -> list[str]:
-    """Return names for n participants that nobody else has.
-
-    Examples
-    --------
-    >>> new_names(3, ["p02", "ann"])
-    ['p01', 'p03', 'p04']
-    """
-    digits = max(2, len(str(n + len(taken))))
-    known = {str(each) for each in taken}
-    free = (each for number in range(1, n + len(known) + 1) if (each := f"p{number:0{digits}}") not in known)
-    return [each for each, _ in zip(free, range(n), strict=False)]
