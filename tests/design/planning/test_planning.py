@@ -212,7 +212,7 @@ class TestSearch:
     def test_answers_of_a_small_size_are_the_first_of_a_larger_one(self):
         design = Design(12, 2)
         (rng,) = generators(0, 1)
-        grown = Replication.start(design, rng)
+        grown = Replication(design, rng)
         small = grown._split(50)[0].rows
         assert (grown._split(9000)[0].rows[:50] == small).all()
         assert (grown._split(50)[0].rows == small).all()
@@ -400,7 +400,7 @@ class TestPilot:
 
     def test_maps_are_learned_from_its_answers_and_further_ones(self):
         pilot, asked, _ = pilot_of()
-        study = Replication.start(Design(25, 2), np.random.default_rng(0), pilot=pilot)
+        study = Replication(Design(25, 2), np.random.default_rng(0), pilot=pilot)
         train, test = study._split(500)
         assert train.n_answers == 500
         assert test.n_answers == 4000
@@ -412,7 +412,7 @@ class TestPilot:
     @pytest.mark.parametrize("n_objects", [12, 40])
     def test_another_number_of_objects_is_a_new_study(self, n_objects):
         pilot, _, _ = pilot_of()
-        study = Replication.start(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
+        study = Replication(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
         assert study.pilot is None
         assert study.truth.points.shape == (n_objects, 2)
         noises = [pilot.draw_ground_truth(Design(n_objects, 2), np.random.default_rng(seed)) for seed in range(20)]

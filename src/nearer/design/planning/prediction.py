@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Self, get_args
+from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from scipy.special import expit, logit
@@ -61,10 +61,8 @@ class NoiseEstimate:
     noise, low, high : float
         Share of comparisons answered wrongly: posterior median, and the interval of ``level``.
     level : float
-    comparisons : Comparisons
-        The answers, of positive weight.
-    posterior : PosteriorEmbedding
-        Fitted to them.
+    comparisons, posterior : Comparisons, PosteriorEmbedding
+        The answers, of positive weight, and what was fitted to them.
 
     Examples
     --------
@@ -138,36 +136,23 @@ def estimate_noise(
     n_answers = int(answer_of.max()) + 1
     if n_answers < _MIN_PILOT_ANSWERS:
         raise ValueError(f"noise cannot be estimated from {n_answers} answers; {_MIN_PILOT_ANSWERS} or more are needed")
-    rng = stream(random_state, "start")
-    seed = int(rng.integers(2**62))
-    learned = (
-        judged
-        if n_answers <= _MAX_PILOT_ANSWERS
-        else judged[rng.permutation(n_answers)[answer_of] < _MAX_PILOT_ANSWERS]
-    )
+    rng, n = stream(random_state, "start"), judged.n_objects
+    seed, learned = int(rng.integers(2**62)), judged
+    if n_answers > _MAX_PILOT_ANSWERS:
+        learned = judged[rng.permutation(n_answers)[answer_of] < _MAX_PILOT_ANSWERS]
+    lapse, changed = HYPERPARAMETERS.index("lapse"), (_LAPSE_CENTER, _LAPSE_SCALE)
+    prior = Prior(*((*row[:lapse], each, *row[lapse + 1 :]) for row, each in zip(Prior(), changed, strict=True)))
     posterior = PosteriorEmbedding(
-        n_components,
-        prior=_prior(),
-        max_components=n_components,
-        n_objects=judged.n_objects,
-        random_state=seed,
+        n_components, prior=prior, max_components=n_components, n_objects=n, random_state=seed
     )
     with warnings.catch_warnings():
         # Two maps that explain few answers equally well are both among the draws, which is all that is needed here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         posterior.fit(learned)
-    truths = _draw_ground_truths(posterior, Design(judged.n_objects, 1), judged, _N_DRAWS, rng)
+    truths = _draw_ground_truths(posterior, Design(n, 1), judged, _N_DRAWS, rng)
     shares = [truth.error_rate(truth.distances_of(learned), rng) for truth in truths]
     low, noise, high = np.quantile(shares, [(1 - level) / 2, 0.5, (1 + level) / 2])
     return NoiseEstimate(float(noise), float(low), float(high), level, judged, posterior)
-
-
-def _prior() -> Prior:
-    """Return the prior of a pilot, with a wider one of lapse rates."""
-    usual, lapse = Prior(), HYPERPARAMETERS.index("lapse")
-    centers, scales = list(usual.centers), list(usual.scales)
-    centers[lapse], scales[lapse] = _LAPSE_CENTER, _LAPSE_SCALE
-    return Prior(tuple(centers), tuple(scales))
 
 
 def _draw_ground_truths(
@@ -195,14 +180,8 @@ class PredictedError:
         Median over simulated studies, and the interval of ``level`` of them.
     floor : float
         The error of the true map: the noise (of the median study), or 0 against the truth.
-    n_answers : int
-    against : {"answers", "truth"}
-    level : float
-
-    Examples
-    --------
-    >>> PredictedError(0.2, 0.18, 0.22, floor=0.1, n_answers=500, against="answers", level=0.9).error
-    0.2
+    n_answers, against, level
+        As in `predict_error`.
     """
 
     error: float
@@ -214,32 +193,26 @@ class PredictedError:
     level: float
 
 
-@dataclass(eq=False)
 class Replication:
     """One simulated study of growing size: the answers of a smaller size are the first of a larger one."""
 
-    truth: GroundTruth
-    rng: np.random.Generator
-    answers: SimulatedAnswers
-    pilot: SimulatedAnswers | None = None  # learned from before the others
-    has_fixed_questions: bool = False  # questions that are not learned from are left to test on
-    _errors: dict[int, tuple[float, float]] = field(default_factory=dict)
-
-    @classmethod
-    def start(
-        cls,
+    def __init__(
+        self,
         design: Design,
         rng: np.random.Generator,
         questions: Comparisons | None = None,
         pilot: NoiseEstimate | None = None,
-    ) -> Self:
-        """Draw a ground truth and ask the first questions."""
-        truth = draw_ground_truth(design, rng, questions) if pilot is None else pilot.draw_ground_truth(design, rng)
-        first = None
+    ) -> None:
+        self.rng = rng
+        self.truth = (
+            draw_ground_truth(design, rng, questions) if pilot is None else pilot.draw_ground_truth(design, rng)
+        )
+        self.pilot: SimulatedAnswers | None = None  # learned from before the others
         if pilot is not None and pilot.is_continued_by(design):
-            first = truth.compare_with(pilot.comparisons, rng)
-        answers = truth.ask(_N_TESTED, rng) if questions is None else truth.ask_again(questions, rng)
-        return cls(truth, rng, answers, first, questions is not None)
+            self.pilot = self.truth.compare_with(pilot.comparisons, rng)
+        self.has_fixed_questions = questions is not None  # those that are not learned from are left to test on
+        self.answers = self.truth.ask(_N_TESTED, rng) if questions is None else self.truth.ask_again(questions, rng)
+        self._errors: dict[int, tuple[float, float]] = {}
 
     @property
     def noise(self) -> float:
@@ -251,27 +224,25 @@ class Replication:
         if n_answers not in self._errors:
             train, test = self._split(n_answers)
             comparisons = test.comparisons
-            margins = learned_margins(estimator, train.comparisons, comparisons)
-            against = margins, np.where(test.is_correct, margins, -margins)
-            answers, truth = (error_from_margins(each, comparisons.sample_weight) for each in against)
-            self._errors[n_answers] = answers, truth
+            margins, weights = learned_margins(estimator, train.comparisons, comparisons), comparisons.sample_weight
+            against_truth = error_from_margins(np.where(test.is_correct, margins, -margins), weights)
+            self._errors[n_answers] = error_from_margins(margins, weights), against_truth
         return self._errors[n_answers]
 
     def _split(self, n_answers: int) -> tuple[SimulatedAnswers, SimulatedAnswers]:
         """Return the answers to learn from, those of the pilot first, and others to test on."""
-        n_pilot = 0 if self.pilot is None else min(n_answers, self.pilot.n_answers)
-        n_further = n_answers - n_pilot
-        start, test = (
-            (0, self.answers.part(n_further))
-            if self.has_fixed_questions
-            else (_N_TESTED, self.answers.part(0, _N_TESTED))
-        )
+        n_further = n_answers if self.pilot is None else max(n_answers - self.pilot.n_answers, 0)
+        start, test = _N_TESTED, self.answers.part(0, _N_TESTED)
+        if self.has_fixed_questions:
+            start, test = 0, self.answers.part(n_further)
         missing = start + n_further - self.answers.n_answers
         if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
             blocks = [self.truth.ask(_N_TESTED, self.rng) for _ in range(-(-missing // _N_TESTED))]
             self.answers = concatenate([self.answers, *blocks])
-        parts = [] if self.pilot is None else [self.pilot.part(0, n_pilot)]
-        return concatenate([*parts, *([self.answers.part(start, start + n_further)] if n_further else [])]), test
+        parts = [self.answers.part(start, start + n_further)] if n_further else []
+        if self.pilot is not None:
+            parts.insert(0, self.pilot.part(0, n_answers - n_further))
+        return concatenate(parts), test
 
 
 def predict_error(
@@ -294,8 +265,6 @@ def predict_error(
         What the study is like.
     n_answers : int
         How many answers are learned from, those of the pilot included.
-    against : {"answers", "truth"}
-        What the error is measured against: new answers, some of which are wrong, or the order of the true distances.
     questions : Comparisons, optional
         The questions to ask, in random order, in place of uniformly drawn ones; their answers are not used. The error
         is that on the remaining questions. Trials stay whole, and each counts as one answer.
@@ -303,7 +272,7 @@ def predict_error(
         A pilot study, from `estimate_noise`. Each simulated study has a map, noise and annotators drawn from its
         posterior, in place of the noise and the decay of the design, and maps are learned from its answers and further
         simulated ones. If the design has another number of objects, it is a new study of other objects.
-    estimator, n_replications, level, random_state
+    against, estimator, n_replications, level, random_state
         As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
 
     Returns
@@ -320,12 +289,14 @@ def predict_error(
     True
     """
     check_simulation(design, against, level, n_replications, pilot)
-    _check_questions(questions, design, n_answers, pilot)
+    design.check_answers(n_answers)
+    if questions is not None:
+        _check_questions(questions, design, n_answers, pilot)
     estimator = default_estimator(design, estimator)
     errors, noises = [], []
     with progress_bar("simulating", n_replications) as bar:
         for rng in generators(random_state, n_replications):
-            study = Replication.start(design, rng, questions, pilot)
+            study = Replication(design, rng, questions, pilot)
             errors.append(study.errors(n_answers, estimator))
             noises.append(study.noise)
             bar.update()
@@ -340,8 +311,7 @@ def default_estimator(design: Design, estimator: OrdinalEmbedding | None) -> Ord
         return DMOE(design.n_components, n_objects=design.n_objects)
     if not isinstance(estimator, OrdinalEmbedding):
         raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
-    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=design.n_objects)
-    return own
+    return clone(estimator).set_params(n_objects=design.n_objects)
 
 
 def generators(random_state: RandomState, how_many: int) -> list[np.random.Generator]:
@@ -353,9 +323,7 @@ def generators(random_state: RandomState, how_many: int) -> list[np.random.Gener
 def quantiles(errors: FloatArray, level: float) -> FloatArray:
     """Return the low end, the median and the high end of values over replications, the first axis."""
     # Weibull: a further value lies between the k-th and the l-th of r with probability (l - k) / (r + 1).
-    shares = [(1 - level) / 2, 0.5, (1 + level) / 2]
-    ends: FloatArray = np.quantile(errors, shares, axis=0, method="weibull")
-    return ends
+    return np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0, method="weibull")
 
 
 def error_floor(design: Design, against: Against, noises: Sequence[float] | None) -> float:
@@ -384,21 +352,16 @@ def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Compa
     with warnings.catch_warnings():
         # A search that fails at one setting tries others, and a user can change nothing about a simulation.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        margins: FloatArray = clone(estimator).fit(train).decision_function(test)
-    return margins
+        return clone(estimator).fit(train).decision_function(test)
 
 
-def _check_questions(
-    questions: Comparisons | None, design: Design, n_answers: int, pilot: NoiseEstimate | None
-) -> None:
+def _check_questions(questions: Comparisons, design: Design, n_answers: int, pilot: NoiseEstimate | None) -> None:
     """Check that there are enough questions."""
-    design.check_answers(n_answers)
-    if questions is None:
-        return
     if questions.n_objects != design.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
     n_given = int(trial_indices(questions).max()) + 1
-    n_given += pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else 0
+    if pilot is not None and pilot.is_continued_by(design):
+        n_given += pilot.n_answers
     if n_given < n_answers + _MIN_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_MIN_TESTED} more to test on, but there are only {n_given} questions; give "

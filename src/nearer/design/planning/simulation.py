@@ -96,10 +96,9 @@ class Design:
             value = getattr(self, name)
             if value is not None or name in ("n_objects", "n_components"):
                 check_integer(name, value, 1, most)
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"kind={self.kind!r} is none of {', '.join(get_args(Kind))}")
-        if self.noise_model not in get_args(NoiseModel):
-            raise ValueError(f"noise_model={self.noise_model!r} is none of {', '.join(get_args(NoiseModel))}")
+        for name, known in (("kind", get_args(Kind)), ("noise_model", get_args(NoiseModel))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(known)}")
         if not 0 <= self.noise < 0.5:
             raise ValueError(f"noise={self.noise} must be in [0, 0.5): one half is guessing")
         if not (np.isfinite(self.decay) and self.decay >= 0):
@@ -161,21 +160,15 @@ class Design:
     @property
     def ranks(self) -> NDArray[np.intp]:
         """The ranks of pairs that an answer compares, nearer one first, (comparisons, 2)."""
-        n_pairs = len(self.pairs)
-        first, second = np.triu_indices(n_pairs, 1)
-        if self.kind == "odd-one-out":
-            compared = first == 0
-        elif self.kind == "most-central":
-            compared = second == n_pairs - 1
-        elif self.kind == "grid":
-            chosen = self.shown_and_chosen[1]
-            compared = (first < chosen) & (second >= chosen)
-        elif self.kind == "ranked-grid":
-            compared = first < self.shown_and_chosen[1]
-        else:
-            compared = np.ones(len(first), dtype=bool)
-        ranks: NDArray[np.intp] = np.column_stack([first, second])[compared]
-        return ranks
+        first, second = np.triu_indices(len(self.pairs), 1)
+        chosen = self.shown_and_chosen[1]
+        compared = {
+            "odd-one-out": first == 0,
+            "most-central": second == 2,
+            "grid": (first < chosen) & (second >= chosen),
+            "ranked-grid": first < chosen,
+        }.get(self.kind, first >= 0)
+        return np.column_stack([first, second])[compared]
 
     @property
     def comparisons_per_answer(self) -> int:
@@ -201,20 +194,18 @@ class SimulatedAnswers:
     @property
     def comparisons(self) -> Comparisons:
         """The comparisons; those of one answer share a trial."""
-        several = len(self.rows) > self.n_answers
         one_anchor = bool((self.rows[:, 0] == self.rows[:, 2]).all())
         make = Comparisons.from_triplets if one_anchor else Comparisons.from_quadruplets
         return make(
             self.rows[:, [0, 1, 3]] if one_anchor else self.rows,
             weights=None if (self.weights == 1).all() else self.weights,
-            trials=self.answer_of if several else None,
+            trials=self.answer_of if len(self.rows) > self.n_answers else None,
             n_objects=self.n_objects,
         )
 
     def part(self, start: int, stop: int | None = None) -> SimulatedAnswers:
         """Return the answers from one number to another."""
-        low, high = np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop])
-        rows = slice(int(low), int(high))
+        rows = slice(*np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop]))
         return SimulatedAnswers(
             self.rows[rows], self.is_correct[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
         )
@@ -232,10 +223,17 @@ def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
     )
 
 
+def _shuffled(comparisons: Comparisons, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order of rows in which their trials come in random order, and the number of the trial of each."""
+    answer_of = trial_indices(comparisons)
+    answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
+    order = np.argsort(answer_of, kind="stable")
+    return order, answer_of[order]
+
+
 def shared_weights(answer_of: NDArray[np.intp]) -> FloatArray:
     """Return the weight of each row, (m,), which sum to 1 for each answer."""
-    weights: FloatArray = 1 / np.bincount(answer_of)[answer_of]
-    return weights
+    return 1 / np.bincount(answer_of)[answer_of]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +258,7 @@ class GroundTruth:
         Rows of one answer have one annotator, who guesses all of them or none.
         """
         n_answers = int(answer_of.max()) + 1
-        annotator = rng.integers(len(self.slopes), size=n_answers)
-        perceived = distances
+        annotator, perceived = rng.integers(len(self.slopes), size=n_answers), distances
         if np.isfinite(self.slopes).all():
             perceived = self.slopes[annotator][answer_of][:, None] * distances - rng.gumbel(size=distances.shape)
         if not self.lapses.any():
@@ -305,20 +302,16 @@ class GroundTruth:
 
     def compare_with(self, answers: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
         """Return given answers in random order, with whether their comparisons are true of this map."""
-        answer_of = trial_indices(answers)
-        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
-        weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight
-        order = np.argsort(answer_of, kind="stable")
+        order, answer_of = _shuffled(answers, rng)
+        weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight[order]
         i, j, l, k = rows = answers.oriented[order].T  # noqa: E741
         is_correct = self.log_distances(i, j) <= self.log_distances(l, k)
-        return SimulatedAnswers(rows.T, is_correct, answer_of[order], weights[order], self.design.n_objects)
+        return SimulatedAnswers(rows.T, is_correct, answer_of, weights, self.design.n_objects)
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
         """Return answers to the questions of given comparisons, in random order; a trial is one answer."""
-        answer_of = trial_indices(questions)
-        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
-        order = np.argsort(answer_of, kind="stable")
-        answer_of, rows = answer_of[order], questions.quadruplets[order]
+        order, answer_of = _shuffled(questions, rng)
+        rows = questions.quadruplets[order]
         # Canonical order of the pairs, in which errors are drawn.
         first, second = near_far_codes(rows, questions.n_objects)
         rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
@@ -346,28 +339,26 @@ def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Compa
     """
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
     points = rng.normal(size=(design.n_objects, design.n_components)) * scales
-    skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
+    skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=design.n_annotators or 1))
     skills = np.ones(1) if design.n_annotators is None else skills
-    never = np.zeros(len(skills))
     if design.noise == 0 or design.noise_model == "guesses":
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
         return GroundTruth(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
-    truth = GroundTruth(design, points, skills, never)
+    truth = GroundTruth(design, points, skills, np.zeros(len(skills)))
     distances = truth.distances_of(questions) if questions is not None else truth.draw_pairs(_N_CALIBRATION, rng)[2]
     seed = int(rng.integers(2**62))
     low, high = _LOG_SLOPE_RANGE
     for _ in range(24):
-        middle = (low + high) / 2
-        tried = replace(truth, slopes=skills * np.exp(middle))
+        tried = replace(truth, slopes=skills * np.exp((low + high) / 2))
         # The same errors at any slope make the share of wrong answers monotone.
         wrong = tried.error_rate(distances, np.random.default_rng(seed))
-        low, high = (middle, high) if wrong > design.noise else (low, middle)
+        low, high = ((low + high) / 2, high) if wrong > design.noise else (low, (low + high) / 2)
     return replace(truth, slopes=skills * np.exp((low + high) / 2))
 
 
 def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
     """Return rates in proportion to positive sizes, capped at 1, with this mean in [0, 1)."""
-    rates: FloatArray = sizes * (mean / sizes.mean())
+    rates = sizes * (mean / sizes.mean())
     while (rates > 1).any():
         full = rates >= 1
         # The excess goes to the others, of which some may then be full as well.

@@ -38,6 +38,8 @@ def theorem_bound(
 ) -> float:
     """Return the number of comparisons from which theorem 1 keeps the excess risk below a given value.
 
+    It is far beyond any study: it grows as n p log n, but its constants are those of a worst case.
+
     Parameters
     ----------
     n_objects, n_components : int
@@ -46,17 +48,10 @@ def theorem_bound(
         How far the expected loss of the learned Gram matrix may lie above that of the true one.
     mu : float > 0
         Bound on the entries of the Gram matrix, where the target margin is 1.
-    nu : float >= 0
-        Price of margins above the target.
-    power : {1, 2}
-        Exponent of the two-sided hinge. The paper's theorem is that of 1; see the module for 2.
+    nu, power : float >= 0, {1, 2}
+        Price of margins above the target, and exponent of the two-sided hinge. The paper's theorem is that of 1.
     delta : float in (0, 1)
         Probability that the bound fails.
-
-    Returns
-    -------
-    float
-        Whole, and far beyond any study: it grows as n p log n, but its constants are those of a worst case.
 
     Examples
     --------
@@ -67,9 +62,8 @@ def theorem_bound(
     """
     if not (math.isfinite(excess) and excess > 0):
         raise ValueError(f"excess={excess} must be positive and finite")
-    return float(
-        math.ceil((theorem_excess(n_objects, n_components, 1, mu=mu, nu=nu, power=power, delta=delta) / excess) ** 2)
-    )
+    first = theorem_excess(n_objects, n_components, 1, mu=mu, nu=nu, power=power, delta=delta)
+    return float(math.ceil((first / excess) ** 2))
 
 
 def theorem_excess(
@@ -82,10 +76,10 @@ def theorem_excess(
     power: Literal[1, 2] = 1,
     delta: float = 0.05,
 ) -> float:
-    """Return the excess risk that theorem 1 allows after a number of comparisons.
+    """Return the excess risk that theorem 1 allows after a number of comparisons; parameters as in `theorem_bound`.
 
-    Takes what `theorem_bound` takes, with ``n_comparisons``, m, in place of the excess. The loss of an uninformative
-    map, all points in one place, is 1: values above 1 mean that the theorem guarantees nothing.
+    The loss of an uninformative map, all points in one place, is 1: values above 1 mean that the theorem guarantees
+    nothing.
 
     Examples
     --------
