@@ -6,7 +6,7 @@ from helpers.few import few_draws
 
 from nearer.design import Questions
 from nearer.design.lists.generate import ListRequest, StudyHistory, generate_lists, new_names, with_forecast
-from nearer.design.lists.inputs import answered_questions, kind_to_ask
+from nearer.design.lists.inputs import answered_questions
 from nearer.design.lists.lists import MIN_CATCH_PROBABILITY, QuestionList, generate_catch_trials
 from nearer.io import read_answers
 
@@ -73,7 +73,9 @@ def test_weights_are_ignored_with_a_note_and_zero_weights_dropped():
 )
 def test_the_kind_of_further_questions(table, kind):
     answers = read_answers(table)
-    assert kind_to_ask(answers) == kind
+    lists = generate_lists(ListRequest(1, OBJECTS, n_components=2), StudyHistory.of(answers, None, None))
+    assert lists.kind == kind
+    assert any("cannot be chosen" in note for note in lists.notes) == ("near_1" in table)
     named = [set(each.named) for each in answered_questions(answers)]
     assert named == [set(cell.split(";")) for role in ("odd", "central", "chosen") for cell in table.get(role, ())]
 

@@ -134,7 +134,12 @@ class Questions:
         """
         check_integer("k", k, 1)
         with self._lock:
-            barred = self._barred(annotator)
+            if annotator is not None:
+                barred = set(self._record.seen[annotator])
+            elif self.pool.allowed is None:
+                barred = {key for who, key in self._record.open if who is None}
+            else:
+                barred = set().union(*self._record.seen.values())
             left = self.pool.size - sum(key in self.pool for key in barred)
             if k > left:
                 raise ValueError(f"there are {pluralize(left, 'question')} left to ask, not {k}; ask for fewer")
@@ -173,6 +178,8 @@ class Questions:
     ) -> None:
         """Add answers, and return at once; the posterior is updated in the background.
 
+        Unknown objects and invalid answers raise a ValueError, and nothing of the call is kept.
+
         Parameters
         ----------
         rows : array-like, shape (k, width), or Comparisons
@@ -187,11 +194,6 @@ class Questions:
         learn : bool
             Whether the posterior that questions are chosen by is updated. `model_`, and what follows from it, use these
             answers in any case.
-
-        Raises
-        ------
-        ValueError
-            About unknown objects, and invalid answers. Nothing of the call is kept then.
         """
         responses = (
             self._objects.responses_in(rows)
@@ -235,11 +237,7 @@ class Questions:
             self._silent = True
 
     def held_out_error(self) -> HeldOutError:
-        """Return the error of `model_` on the random share of the questions, each as if it had not been asked.
-
-        It estimates the error on a random question without bias; over all answers it would be too large, since chosen
-        questions are harder.
-        """
+        """Return the error of `model_` on the random share of the questions, each as if it had not been asked."""
         return held_out_error(self.model_.draws_, self._record)
 
     def outlook(self, n_answers: int | None = None, choose: Choose = "information") -> Outlook:
@@ -345,14 +343,6 @@ class Questions:
             self._has_unlearned = False
             self._learner.submit(len(self._record))
 
-    def _barred(self, annotator: Any) -> set[QuestionKey]:
-        """Return the questions that an annotator cannot be asked."""
-        if annotator is not None:
-            return set(self._record.seen[annotator])
-        if self.pool.allowed is None:
-            return {key for who, key in self._record.open if who is None}
-        return set().union(*self._record.seen.values())
-
     def _next(self, annotator: Any, barred: set[QuestionKey], n_asked: Counter[str]) -> tuple[NDArray[np.intp], str]:
         """Return one question and its purpose, given how many there were for each purpose."""
         learned, counts = self._learner.result, self._record.counts
@@ -373,14 +363,12 @@ class Questions:
             if again is not None:
                 return self.pool.shuffled(np.array([again]), self._rng)[0], REPEAT
         rarest = int(counts.argmin())
-        if learned is not None and counts[rarest] > 0:
-            chosen = learned[1].pop(barred)
-            if chosen is not None:
-                return self.pool.shuffled(chosen[None], self._rng)[0], INFORMATION
         if learned is not None and counts[rarest] == 0:
             new = self.pool.draw_new(1, self._rng, barred, counts, about=rarest)
             if len(new):
                 return new[0], START
+        elif learned is not None and (chosen := learned[1].pop(barred)) is not None:
+            return self.pool.shuffled(chosen[None], self._rng)[0], INFORMATION
         new = self.pool.draw_new(1, self._rng, barred, counts)
         if not len(new):
             raise ValueError("there is no question left to ask")

@@ -147,18 +147,16 @@ more answers gain 0.006, which is worth asking for (0.005 or more).
         cases = f"by {format_interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
         if self.gain_low <= 0:
             cases = f"by {decimals(self.gain_high)} at most in 9 of 10 cases"
-        text = (
+        ellipses = ""
+        if self.ellipse_now is not None and self.ellipse_then is not None:
+            now, then = percent(self.ellipse_now), percent(self.ellipse_then)
+            ellipses = f", and the size of the ellipses from {now} of a typical distance to {then}"
+        return (
             f"{pluralize(self.n_answers_more, 'more answer')} would move the error on new answers from "
             f"{decimals(self.error_now)} to {decimals(self.error_then)} ({cases}; noise leaves {decimals(self.floor)} "
-            "to any map)"
+            f"to any map){ellipses}. {self.recommendation.capitalize()}: {self.reason}."
+            f"{'' if self.warning is None else f' {self.warning}.'}"
         )
-        if self.ellipse_now is not None and self.ellipse_then is not None:
-            text += (
-                f", and the size of the ellipses from {percent(self.ellipse_now)} of a typical distance to "
-                f"{percent(self.ellipse_then)}"
-            )
-        text += f". {self.recommendation.capitalize()}: {self.reason}."
-        return text if self.warning is None else f"{text} {self.warning}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""

@@ -16,7 +16,7 @@ from nearer.data.groups import seen_objects
 from nearer.design.active.errors import HeldOutError
 from nearer.design.active.pool import form_of
 from nearer.design.active.questions import Questions
-from nearer.design.lists.inputs import ASKABLE_KINDS, answered_questions, check_names, kind_to_ask, read_allowed
+from nearer.design.lists.inputs import ASKABLE_KINDS, answered_questions, check_names, read_allowed
 from nearer.design.lists.lists import Trial, add_catch_trials, empty_lists, generate_catch_trials, make_lists
 from nearer.design.mix import CATCH, INFORMATION, OTHER, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.io.answers import Answers
@@ -141,11 +141,12 @@ def generate_lists(
     lists = empty_lists(questions, request.n_questions, _participants(request, history), answered)
     if history is not None:
         log_step(f"learning from {pluralize(len(history.answers), 'answer')} about {pluralize(len(old), 'object')}")
-        answer_of, weights = history.answers.answer_of, history.answers.comparisons.sample_weight
-        if not np.allclose(np.bincount(answer_of, weights), 1):
+        comparisons, answer_of = history.answers.comparisons, history.answers.answer_of
+        if not np.allclose(np.bincount(answer_of, comparisons.sample_weight), 1):
             notes.append("weights of answers are not used to choose questions: each answer counts as one")
-        comparisons = replace(history.answers.comparisons, weights=None)[weights > 0]
-        questions.tell(comparisons, purposes=history.purposes[answer_of[weights > 0]], learn=False)
+        counts = comparisons.sample_weight > 0
+        unweighted = replace(comparisons, weights=None)[counts]
+        questions.tell(unweighted, purposes=history.purposes[answer_of[counts]], learn=False)
         questions.update()
     rng = stream(request.seed, "questions").spawn(1)[0]
     if isinstance(request.catches, Answers):
@@ -205,12 +206,14 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
 
 
 def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, list[str]]:
-    """Return how people are asked, as requested or as they were, and a note if that cannot be chosen."""
+    """Return how people are asked, as requested or as they mostly were, and a note if that cannot be chosen."""
     kind = request.kind or ("triplet" if history is None else history.answers.kind)
     if kind == "grid":
         if history is None:
             raise ValueError("a grid needs its size: pass --kind '2 of 8' if two of eight are to be chosen")
-        return kind_to_ask(history.answers), []
+        known = [each for each in answered_questions(history.answers) if each.named]
+        sizes = Counter(f"{len(each.named)} of {len(each.shown) - 1}" for each in known)
+        return max(sizes, key=sizes.__getitem__, default="2 of 8"), []
     if kind in ASKABLE_KINDS or " of " in kind:
         return kind, []
     return "triplet", [f"questions of kind {kind!r} cannot be chosen; triplets are asked instead"]

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.io.answers import Answers
@@ -22,8 +21,7 @@ from nearer.io.delimited import as_text, delimited_table, read_bytes
 from nearer.io.formats import open_table
 from nearer.io.labels import split_column
 
-_ITEM_KINDS = ("odd-one-out", "most-central")
-ASKABLE_KINDS = ("triplet", *_ITEM_KINDS, "grid")  # others are read, and followed by triplets
+ASKABLE_KINDS = ("triplet", "odd-one-out", "most-central", "grid")  # others are read, and followed by triplets
 _OBJECT_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "id")
 _ANSWER_COLUMNS = {"odd-one-out": "odd", "most-central": "central"}  # which a list of questions lacks
 
@@ -42,38 +40,23 @@ def answered_questions(answers: Answers, purposes: Any = None) -> list[AnsweredQ
     """Return the questions of answers with their purposes; none if they are of a kind that cannot be asked."""
     if answers.kind not in ASKABLE_KINDS:
         return []
-    labels = answers.comparisons.objects[answers.comparisons.oriented]
-    ends = np.flatnonzero(np.diff(answers.answer_of, append=-1)) + 1
-    starts = np.concatenate([[0], ends[:-1]])
+    labels = answers.comparisons.objects[answers.comparisons.oriented].tolist()
     found = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        at = int(answers.answer_of[start])
+    for at, rows in groupby(range(len(labels)), key=answers.answer_of.tolist().__getitem__):
         person = None if answers.annotators is None else answers.annotators[at]
         purpose = "other" if purposes is None else str(purposes[at]) or "other"
-        found.append(AnsweredQuestion(*_question(labels[start:end].tolist(), answers.kind), person, purpose))
+        found.append(AnsweredQuestion(*_question([labels[row] for row in rows], answers.kind), person, purpose))
     return found
 
 
 def _question(rows: list[list[Any]], kind: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return the objects shown and named by the comparisons of an answer, near pair and far pair."""
     near, far = (tuple(dict.fromkeys(row[place] for row in rows)) for place in (1, 3))
-    if kind in _ITEM_KINDS:
-        shown = tuple(dict.fromkeys(label for row in rows for label in row))
+    if kind in _ANSWER_COLUMNS:
         named = far if kind == "odd-one-out" else near
-        return shown, named if len(named) == 1 else ()
+        return tuple(dict.fromkeys(label for row in rows for label in row)), named if len(named) == 1 else ()
     both = tuple(dict.fromkeys([*near, *far]))
     return (rows[0][0], *both), () if set(near) & set(far) else near
-
-
-def kind_to_ask(answers: Answers) -> str:
-    """Return the kind of further questions after answers: for grids such as "2 of 8", the most frequent."""
-    if answers.kind not in ASKABLE_KINDS:
-        return "triplet"
-    if answers.kind != "grid":
-        return str(answers.kind)
-    sizes = Counter((len(each.named), len(each.shown) - 1) for each in answered_questions(answers) if each.named)
-    chosen, shown = sizes.most_common(1)[0][0] if sizes else (2, 8)
-    return f"{chosen} of {shown}"
 
 
 def read_names(path: Path, what: str = "object") -> list[str]:
