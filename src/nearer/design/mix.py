@@ -31,8 +31,7 @@ class QuestionMix:
     Parameters
     ----------
     test_share, repeat_share : float
-        Share drawn at random, which estimates the error without bias; share of these asked again, for the noise
-        ceiling.
+        Share drawn at random, for an unbiased error; share of these that is asked again, for the noise ceiling.
     n_catch, n_practice : int
         Catch trials of each participant, in addition to the other questions; practice trials before all others.
 

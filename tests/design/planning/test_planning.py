@@ -198,9 +198,10 @@ class TestDesign:
 
 
 class TestSearch:
-    def test_monotone_errors_are_unchanged(self):
-        errors = np.array([0.4, 0.3, 0.1])
-        assert monotone(np.array([10, 20, 40]), errors) == pytest.approx(errors)
+    def test_errors_that_rise_are_leveled(self):
+        sizes, errors = np.array([10, 20, 40]), np.array([0.4, 0.3, 0.1])
+        assert monotone(sizes, errors) == pytest.approx(errors)
+        assert monotone(sizes, np.array([0.4, 0.2, 0.3])) == pytest.approx([0.4, 0.25, 0.25])
 
     def test_crossing_is_interpolated_in_the_logarithm(self):
         sizes = np.array([10, 100, 1000])

@@ -40,14 +40,7 @@ from nearer.sampling.model import TRIAL_EXPONENT, Draws
 
 
 class HeldOutError(float):
-    """An error on random questions, as a number, with its interval.
-
-    Attributes
-    ----------
-    low, high : float
-        The ends of its 95% interval.
-    n_answers : int
-        Answers to random questions that it comes from.
+    """An error on random questions, a number with a 95% interval from ``low`` to ``high``; of ``n_answers`` of these.
 
     Examples
     --------

@@ -21,7 +21,7 @@ similarity transformations.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,9 +64,8 @@ class Lookahead:
 
     def truth(self, number: int) -> DrawnModel:
         """Return one of the draws."""
-        points, slopes, offsets, lapses = self.draws
-        answers = AnswerModel(float(slopes[number]), float(offsets[number]), float(lapses[number]))
-        return DrawnModel(points[number], answers)
+        points, *parameters = self.draws
+        return DrawnModel(points[number], AnswerModel(*(float(values[number]) for values in parameters)))
 
     def next_questions(self, n_answers: int, choose: Choose) -> tuple[NDArray[np.intp], FloatArray]:
         """Return the next questions, (q, width), and how many answers each represents, (q,).
@@ -80,8 +79,8 @@ class Lookahead:
         candidates = self.pool.all_or_sample(_N_CANDIDATES, self.rng)
         probabilities = self.pool.form.probabilities(self.draws, candidates)
         batch = GreedyBatch(probabilities, n_coordinates=self.draws.points[0].size)
-        picked = [batch.pick() for _ in range(min(n_chosen, _MAX_PICKED, len(candidates)))]
-        chosen = candidates[[number for number in picked if number is not None]]
+        picked: list[Any] = [batch.pick() for _ in range(min(n_chosen, _MAX_PICKED, len(candidates)))]
+        chosen = candidates[picked]
         counts = np.repeat([n_chosen / len(chosen), (n_answers - n_chosen) / len(drawn)], [len(chosen), len(drawn)])
         return np.concatenate([chosen, drawn]), counts
 
@@ -92,10 +91,6 @@ class Lookahead:
         per_answer = rows.shape[1]
         weights = np.repeat(counts * per_answer**-TRIAL_EXPONENT, per_answer)
         return WeightedComparisons(rows.reshape(-1, 4), weights)
-
-    def log_odds(self, rows: NDArray[np.integer]) -> FloatArray:
-        """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""
-        return np.array([log_odds(self.truth(number), rows) for number in range(len(self.draws))])
 
     def test_comparisons(self, k: int) -> NDArray[np.intp]:
         """Return k comparisons from answers to random questions, (k, 4), one of each answer."""

@@ -383,7 +383,7 @@ class Questions:
         p, former, silent = self.n_components, before and before[0], self._silent
         posterior = update_posterior(comparisons, p, seed, former, default_threads(), silent=silent)
         rng = np.random.default_rng([self._seed, count])
-        waiting = np.array([each.question for each in list(self._record.open.values())], dtype=np.intp)
+        waiting = np.array([question for question, _ in list(self._record.open.values())], dtype=np.intp)
         acquisition = Acquisition(
             self.form,
             posterior.draws,

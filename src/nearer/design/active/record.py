@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +107,7 @@ class Objects:
         """Return comparisons from elsewhere, each trial as one answer."""
         if (comparisons.sample_weight != 1).any():
             raise ValueError("comparisons with weights cannot be added; drop those of weight 0, and the weights")
-        oriented = comparisons.oriented
-        oriented = oriented if oriented.shape[1] == 4 else oriented[:, [0, 1, 0, 2]]
-        rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[oriented]
+        rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[comparisons.oriented]
         people = None if comparisons.annotators is None else comparisons.annotators.tolist()
         parts: dict[int, list[int]] = {}
         for row, trial in enumerate(trial_indices(comparisons).tolist()):
@@ -127,13 +125,6 @@ class Objects:
         return form.named.index(places)
 
 
-class OpenQuestion(NamedTuple):
-    """A question that waits for its answer."""
-
-    question: NDArray[np.intp]
-    purpose: str
-
-
 class Record:
     """Questions that were asked, and answers, in their order."""
 
@@ -144,7 +135,8 @@ class Record:
         self.annotators: list[Any] = []  # of each answer, None if unnamed
         self.purposes: list[str] = []  # of each answer
         self.counts: FloatArray = np.zeros(n_objects)  # how often each object came up, in questions and other answers
-        self.open: dict[tuple[Any, QuestionKey], OpenQuestion] = {}  # by annotator, in the order of asking
+        # Questions that wait for an answer, with their purposes, by annotator and key, in the order of asking.
+        self.open: dict[tuple[Any, QuestionKey], tuple[NDArray[np.intp], str]] = {}
         self.seen: defaultdict[Any, set[QuestionKey]] = defaultdict(set)  # what an annotator was asked or has answered
 
     def __len__(self) -> int:
@@ -152,13 +144,13 @@ class Record:
 
     def n_asked(self) -> Counter[str]:
         """Return how many questions were asked for each purpose."""
-        asked = Counter(self.purposes) + Counter(each.purpose for each in self.open.values())
+        asked = Counter(self.purposes) + Counter(purpose for _, purpose in self.open.values())
         return Counter({purpose: asked[purpose] for purpose in (START, INFORMATION, TEST, REPEAT)})
 
     def ask(self, question: NDArray[np.intp], purpose: str, annotator: Any) -> None:
         """Record a question."""
         key = self.form.keys(question[None])[0]
-        self.open[annotator, key] = OpenQuestion(question, purpose)
+        self.open[annotator, key] = question, purpose
         self.seen[annotator].add(key)
         self.counts[question] += 1
 
@@ -169,7 +161,7 @@ class Record:
         if key is not None:  # asked of this annotator, or of nobody in particular
             asked = self.open.pop((annotator, key), None) or self.open.pop((None, key), None)
         if asked is not None:
-            purpose = asked.purpose
+            purpose = asked[1]
         else:
             self.counts[np.unique(comparisons)] += 1
             purpose = purpose or (AGAIN if annotator is not None and key in self.seen[annotator] else OTHER)
@@ -186,10 +178,9 @@ class Record:
         A repeat stays one.
         """
         if (annotator, key) in self.open:
-            waiting = self.open[annotator, key]
-            if waiting.purpose != REPEAT:
-                self.open[annotator, key] = waiting._replace(purpose=TEST)
-            return waiting.purpose
+            question, before = self.open[annotator, key]
+            self.open[annotator, key] = question, REPEAT if before == REPEAT else TEST
+            return before
         for number, (who, which) in enumerate(zip(self.annotators, self.keys, strict=True)):
             if which == key and who in (annotator, None) and self.purposes[number] not in (REPEAT, AGAIN):
                 before, self.purposes[number] = self.purposes[number], TEST
@@ -227,8 +218,8 @@ class Record:
             "sizes": np.array([len(rows) for rows in self.answers], dtype=np.intp),
             "annotators": list(self.annotators),
             "purposes": list(self.purposes),
-            "open_questions": [each.question for each in self.open.values()],
-            "open_purposes": [each.purpose for each in self.open.values()],
+            "open_questions": [question for question, _ in self.open.values()],
+            "open_purposes": [purpose for _, purpose in self.open.values()],
             "open_annotators": [annotator for annotator, _ in self.open],
         }
 

@@ -30,6 +30,7 @@ from nearer.design.active.lookahead import (
     PreposteriorDraws,
     WeightedComparisons,
     draw_preposterior,
+    log_odds,
 )
 from nearer.design.active.pool import Pool, form_of
 from nearer.design.active.posterior import evenly_spaced
@@ -225,7 +226,8 @@ def outlook(
     ahead = Lookahead(_aligned_draws(model), pool, stream(random_state, "questions"))
     tested, future = ahead.test_comparisons(_N_TESTED), ahead.next_questions(n_more, choose)
     drawn = _preposterior(model, comparisons, ahead, future, tested)
-    lapses, odds = ahead.draws.lapses, ahead.log_odds(tested)
+    lapses = ahead.draws.lapses
+    odds = np.array([log_odds(ahead.truth(number), tested) for number in range(len(lapses))])
     errors = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
     truth, floor, excess = (float(each.mean()) for each in errors)
     falls = error_reduction(odds, float(lapses.mean()), drawn.deviations, drawn.learned)
@@ -263,8 +265,8 @@ def _preposterior(
     tested: NDArray[np.intp],
 ) -> PreposteriorDraws:
     """Return truths around some of the draws, and what future answers would reveal of them."""
-    known = distinct_comparisons(comparisons, by_annotator=False)
-    answered, n_axes = WeightedComparisons(known.quadruplets, known.total_weights), model.embedding_.shape[1]
+    distinct, n_axes = distinct_comparisons(comparisons, by_annotator=False), model.embedding_.shape[1]
+    known = WeightedComparisons(distinct.quadruplets, distinct.total_weights)
     n_considered = max(n_axes, min(ahead.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
     n_coordinates = model.n_objects_ * n_considered
     if n_coordinates > _MAX_COORDINATES:
@@ -277,9 +279,8 @@ def _preposterior(
     with progress_bar("looking ahead", n_truths) as bar:
         for number in np.linspace(0, len(ahead.draws) - 1, n_truths).round().astype(int).tolist():
             answers, truth = ahead.simulate(*future, number), ahead.truth(number)
-            truth = truth._replace(points=truth.points[:, :n_considered])
-            k = _N_PREPOSTERIOR // n_truths
-            drawn.append(draw_preposterior(truth, answered, answers, tested, k, ahead.rng, n_axes))
+            truth, k = truth._replace(points=truth.points[:, :n_considered]), _N_PREPOSTERIOR // n_truths
+            drawn.append(draw_preposterior(truth, known, answers, tested, k, ahead.rng, n_axes))
             bar.update()
     deviations, learned, now, then = zip(*drawn, strict=True)
     squares = np.mean(now, axis=0), np.mean(then, axis=0)

@@ -1,10 +1,9 @@
 """How many answers a study needs to bring the error of its map down to a target.
 
 A few simulated studies double their size until the target is reached; all of them are then evaluated at sizes around
-it. The answers of a smaller size are the first of a larger one, and errors are made monotone in the size (isotonic
-regression), so that each study crosses the target once, at a size that is interpolated in log m. Where studies differ
-in their noise, some may never reach it: sizes grow until all but the share outside the interval have reached the
-target, but not beyond eight times the first guess.
+it. Errors are made monotone in the size (isotonic regression), so that each study crosses the target once, at a size
+that is interpolated in log m. Some studies may be too noisy to reach it: sizes grow until all but the share outside the
+interval have, but not beyond eight times the first guess.
 """
 
 from __future__ import annotations
@@ -397,13 +396,7 @@ class SizeSearch:
 
 
 def monotone(sizes: NDArray[np.int64], errors: FloatArray) -> FloatArray:
-    """Return the nearest errors that never rise with the size (isotonic regression).
-
-    Examples
-    --------
-    >>> monotone(np.array([1, 2, 3]), np.array([0.4, 0.2, 0.3]))
-    array([0.4 , 0.25, 0.25])
-    """
+    """Return the nearest errors that never rise with the size (isotonic regression)."""
     return IsotonicRegression(increasing=False).fit_transform(np.log(sizes), errors)
 
 
@@ -411,11 +404,6 @@ def crossing(sizes: NDArray[np.int64], errors: FloatArray, target: float) -> flo
     """Return the size at which monotone errors first reach a target, interpolated in the logarithm of the size.
 
     Errors that are always below the target reach it at the smallest size, and those above it never.
-
-    Examples
-    --------
-    >>> round(crossing(np.array([100, 400]), np.array([0.3, 0.1]), 0.2))
-    200
     """
     if errors[-1] > target:
         return float("inf")

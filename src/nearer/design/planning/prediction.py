@@ -1,13 +1,10 @@
 """The error to expect of a study: the noise of a pilot, and the errors of simulated studies.
 
-Where few questions are repeated, disagreement cannot be counted, and a map learned from m answers errs both because
-some of them are wrong and because they are few. The posterior of maps (`PosteriorEmbedding`) separates the two: each of
-its draws is a map with its answer model, slope and lapse rate and, if the answers name annotators, how much they differ
-in both. The noise of a draw is the share of answers to the questions asked that contradict its map.
-
-A study that continues such a pilot is simulated from these draws: one draw for each simulated study, the same for the
-answers that are learned from and for those that the map is tested on. The uncertainty of noise, map, decay of its axes
-and annotators is then part of the interval.
+Where few questions are repeated, disagreement cannot be counted, and a map errs both because some answers are wrong and
+because they are few. The posterior of maps (`PosteriorEmbedding`) separates the two: each draw is a map with its answer
+model and, if the answers name annotators, how much they differ. The noise of a draw is the share of answers to the
+questions asked that contradict its map. A study that continues such a pilot is simulated from one draw each, so that
+the uncertainty of noise, map, decay of its axes and annotators is part of the interval.
 """
 
 from __future__ import annotations
@@ -58,9 +55,8 @@ class NoiseEstimate:
 
     Attributes
     ----------
-    noise, low, high : float
+    noise, low, high, level : float
         Share of comparisons answered wrongly: posterior median, and the interval of ``level``.
-    level : float
     comparisons, posterior : Comparisons, PosteriorEmbedding
         The answers, of positive weight, and what was fitted to them.
 

@@ -2,8 +2,8 @@
 
 Every way of asking comes down to one rule. An answer is about some *pairs* of objects; the annotator perceives a
 distance for each and orders the pairs by it; the answer reveals part of that order: which *ranks* are nearer than
-which. The odd one of three reveals that the first pair comes before the second and the third; the most central of three
-that the first and the second come before the third; a ranking reveals it all.
+which. The odd one of three reveals that the first pair comes before the others, the most central of three that the
+third comes after them; a ranking reveals it all.
 
 The distance perceived is d2^s times an error exp(-g), with g drawn from Gumbel's distribution for each pair and answer.
 The difference of two such errors is logistic, so that for two pairs
@@ -64,12 +64,11 @@ class Design:
     kind : str
         How people are asked, as in `nearer.io.Answers`.
     noise_model : {"close-calls", "guesses"}
-        Each distance is perceived with an error in proportion to it, so that close calls are wrong more often: a
-        question is answered correctly with probability 1 / (1 + (d2(near) / d2(far))^s), where s follows from the
-        noise. Or twice as many answers as are wrong are guesses, whatever the distances.
+        Whether a question is answered correctly with probability 1 / (1 + (d2(near) / d2(far))^s), where s follows from
+        the noise, or twice as many answers as are wrong are guesses, whatever the distances.
     decay : float >= 0
-        The true points are Gaussian, and their k-th principal variance is k^-decay. 0 is an isotropic cloud,
-        which needs the most answers. Maps of real answers had 0.3 to 3.7.
+        The true points are Gaussian, and their k-th principal variance is k^-decay. 0 is an isotropic cloud, which
+        needs the most answers. Maps of real answers had 0.3 to 3.7.
     n_annotators : int, optional
         The slope of each, or the rate of guessing, is lognormal with a spread of one half. All alike if left out.
     n_shown, n_chosen : int, optional
@@ -104,7 +103,7 @@ class Design:
         if not (np.isfinite(self.decay) and self.decay >= 0):
             raise ValueError(f"decay={self.decay} must be 0 or more")
         shown, chosen = self.shown_and_chosen
-        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRID_KINDS):
+        if (self.n_shown or self.n_chosen) is not None and self.kind not in ("ranking", *_GRID_KINDS):
             raise ValueError(f"n_shown and n_chosen are for rankings and grids; a {self.kind} has no choice of them")
         if self.n_chosen is not None and self.kind == "ranking":
             raise ValueError("a ranking has no n_chosen; all objects shown are put in order")
@@ -281,7 +280,7 @@ class GroundTruth:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
         """Draw questions: both objects of each pair, and the logarithm of its squared distance."""
         shown = distinct_rows(n_answers, self.design.question_width, self.design.n_objects, rng)
-        first, second = shown[:, self.design.pairs[:, 0]], shown[:, self.design.pairs[:, 1]]
+        first, second = (shown[:, column] for column in self.design.pairs.T)
         return first, second, self.log_distances(first, second)
 
     def distances_of(self, questions: Comparisons) -> FloatArray:
@@ -293,7 +292,7 @@ class GroundTruth:
         """Return answers to random questions of the kind of the study, which may repeat."""
         first, second, distances = self.draw_pairs(n_answers, rng)
         order = np.argsort(self.perceived(distances, np.arange(n_answers), rng), axis=1)
-        near, far = order[:, self.design.ranks[:, 0]], order[:, self.design.ranks[:, 1]]
+        near, far = (order[:, ranks] for ranks in self.design.ranks.T)
         columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
         is_correct = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
         answer_of = np.repeat(np.arange(n_answers), near.shape[1])

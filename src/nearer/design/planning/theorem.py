@@ -5,17 +5,10 @@ let m comparisons be drawn uniformly. Then with probability at least 1 - delta
 
 .. math:: R(\hat G) - R(G^*) \le 4 \mu L \sqrt{\frac{32\, n p \log n}{m}} + 8 \mu L \sqrt{\frac{2 \log (2 / \delta)}{m}}
 
-where R is the expected loss, with the target margin 1. The paper states it for the two-sided hinge, L = 1 + nu. What
-its proof takes from the loss is a Lipschitz constant over the margins that can occur, and these lie in [-4 mu, 4 mu]:
-no squared distance exceeds 4 mu. For the squared loss that constant is L = 2 max(1 + 4 mu, nu (4 mu - 1)).
-
-The loss is at least 1 where a margin is negative, so that the risk is an upper bound of the error. Both terms fall with
-the square root of m, and the bound is met from
-
-.. math:: m = \left( \frac{\mu L}{\epsilon} \left( 4 \sqrt{32\, n p \log n} + 8 \sqrt{2 \log (2 / \delta)} \right)
-          \right)^2 .
-
-For mu < 1/4 no margin reaches the target of 1, which makes mu = 1/4 the most generous value.
+where R is the expected loss, with the target margin 1, and an upper bound of the error. The paper states it for the
+two-sided hinge, L = 1 + nu. Its proof needs a Lipschitz constant over the margins that can occur, those in
+[-4 mu, 4 mu]; for the squared loss that is L = 2 max(1 + 4 mu, nu (4 mu - 1)). For mu < 1/4 no margin reaches the
+target of 1, which makes mu = 1/4 the most generous value.
 """
 
 from __future__ import annotations
@@ -78,8 +71,7 @@ def theorem_excess(
 ) -> float:
     """Return the excess risk that theorem 1 allows after a number of comparisons; parameters as in `theorem_bound`.
 
-    The loss of an uninformative map, all points in one place, is 1: values above 1 mean that the theorem guarantees
-    nothing.
+    The loss of a map of one point is 1, so that values above 1 guarantee nothing.
 
     Examples
     --------
