@@ -23,7 +23,7 @@ preposterior analysis (Raiffa and Schlaifer, 1961) in a normal approximation: no
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,20 +98,18 @@ def _likelihood(draws: Draws, rows: NDArray[np.intp]) -> tuple[FloatArray, Float
     return held, len(rows) ** -TRIAL_EXPONENT * np.log(held).sum(axis=1)
 
 
-class MapErrors(NamedTuple):
-    """Errors of a map, each of k draws being the truth in turn, (k,) each."""
+def map_errors(
+    predicted: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the errors of predictions, (t,) or (k, t), where truths have log-odds, (k, t), and lapse rates, (k,).
 
-    truth: FloatArray  # share of comparisons about which the map errs
-    floor: FloatArray  # share of new answers that are wrong themselves
-    excess: FloatArray  # by how much the error on new answers is above that
-
-
-def map_errors(predicted: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray) -> MapErrors:
-    """Return the errors of predictions, (t,) or (k, t), where truths have log-odds, (k, t), and lapse rates, (k,)."""
+    For each truth, (k,), they are the shares of comparisons about which the map errs and of new answers that are wrong
+    themselves (the floor), and by how much the error on new answers is above that (the excess).
+    """
     probabilities = answer_probability(odds, lapses[:, None])
     wrong = (odds > 0) != predicted
-    floor = np.minimum(probabilities, 1 - probabilities)
-    return MapErrors(*(each.mean(axis=1) for each in (wrong, floor, wrong * np.abs(2 * probabilities - 1))))
+    floor = np.minimum(probabilities, 1 - probabilities).mean(axis=1)
+    return wrong.mean(axis=1), floor, (wrong * np.abs(2 * probabilities - 1)).mean(axis=1)
 
 
 def error_reduction(
@@ -130,4 +128,4 @@ def error_reduction(
         average = float(before.mean())
         return (before - after) / average if average > 0 else np.zeros(len(before))
 
-    return fall(now.truth, then.truth), fall(now.excess, then.excess)
+    return fall(now[0], then[0]), fall(now[2], then[2])

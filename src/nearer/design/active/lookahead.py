@@ -110,15 +110,6 @@ class Lookahead:
         return questions[np.arange(len(questions))[:, None, None], self.pool.form.rows[answers]]
 
 
-class PreposteriorDraws(NamedTuple):
-    """How far the truth may be from the map, k times, and what answers to come would reveal of that."""
-
-    deviations: FloatArray  # (k, t): in the log-odds of comparisons
-    learned: FloatArray  # (k, t)
-    squares_now: FloatArray  # (n,): mean squared displacements of objects from the truth, before and after
-    squares_then: FloatArray  # (n,)
-
-
 def draw_preposterior(
     truth: DrawnModel,
     known: WeightedComparisons,
@@ -127,10 +118,11 @@ def draw_preposterior(
     k: int,
     rng: np.random.Generator,
     n_axes: int | None = None,
-) -> PreposteriorDraws:
-    """Draw k truths around a map, and what future answers reveal of them, for the comparisons ``tested``, (t, 4).
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Draw k truths around a map, and what future answers reveal of them.
 
-    With ``n_axes`` displacements are along the first axes only.
+    Return the deviations in the log-odds of the comparisons ``tested``, (k, t), what is learned of them, (k, t), and
+    the mean squared displacements of objects from the truth before and after, (n,), along the first ``n_axes``.
     """
     points, root, known_root = truth.points, _information_root(truth, future), _information_root(truth, known)
     spreads = points.var(axis=0)
@@ -147,7 +139,7 @@ def draw_preposterior(
         return (rest**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
 
     squares = mean_squares(deviations), mean_squares(deviations - learned)
-    return PreposteriorDraws((gradients @ deviations).T, (gradients @ learned).T, *squares)
+    return (gradients @ deviations).T, (gradients @ learned).T, *squares
 
 
 def log_odds(truth: DrawnModel, rows: NDArray[np.integer]) -> FloatArray:

@@ -24,14 +24,7 @@ from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices, with_positive_weight
 from nearer.design.active.errors import HeldOutError, error_reduction, map_errors
-from nearer.design.active.lookahead import (
-    Choose,
-    Lookahead,
-    PreposteriorDraws,
-    WeightedComparisons,
-    draw_preposterior,
-    log_odds,
-)
+from nearer.design.active.lookahead import Choose, Lookahead, WeightedComparisons, draw_preposterior, log_odds
 from nearer.design.active.pool import Pool, form_of
 from nearer.design.active.posterior import evenly_spaced
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
@@ -225,18 +218,18 @@ def outlook(
     pool = pool or Pool(form_of("triplet"), model.n_objects_)
     ahead = Lookahead(_aligned_draws(model), pool, stream(random_state, "questions"))
     tested, future = ahead.test_comparisons(_N_TESTED), ahead.next_questions(n_more, choose)
-    drawn = _preposterior(model, comparisons, ahead, future, tested)
+    deviations, learned, squares_now, squares_then = _preposterior(model, comparisons, ahead, future, tested)
     lapses = ahead.draws.lapses
     odds = np.array([log_odds(ahead.truth(number), tested) for number in range(len(lapses))])
     errors = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
     truth, floor, excess = (float(each.mean()) for each in errors)
-    falls = error_reduction(odds, float(lapses.mean()), drawn.deviations, drawn.learned)
+    falls = error_reduction(odds, float(lapses.mean()), deviations, learned)
     truth_fall, excess_fall = (float(each.mean()) for each in falls)
-    low, high = np.quantile(errors.floor + errors.excess, [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
+    low, high = np.quantile(errors[1] + errors[2], [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
     gain_low, gain_high = excess * np.quantile(falls[1], [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
     radius = float(np.sqrt(chi2.ppf(_ERROR_LEVEL, model.embedding_.shape[1])))
     ellipse = ellipse_size(model.embedding_, model.covariances_, radius)
-    shrinkage = float(np.median(np.sqrt(drawn.squares_then / drawn.squares_now)))
+    shrinkage = float(np.median(np.sqrt(squares_then / squares_now)))
     return Outlook(
         n_answers_now=n_now,
         n_answers_more=n_more,
@@ -263,8 +256,8 @@ def _preposterior(
     ahead: Lookahead,
     future: tuple[NDArray[np.intp], FloatArray],
     tested: NDArray[np.intp],
-) -> PreposteriorDraws:
-    """Return truths around some of the draws, and what future answers would reveal of them."""
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return truths around some of the draws, and what future answers would reveal; see `draw_preposterior`."""
     distinct, n_axes = distinct_comparisons(comparisons, by_annotator=False), model.embedding_.shape[1]
     known = WeightedComparisons(distinct.quadruplets, distinct.total_weights)
     n_considered = max(n_axes, min(ahead.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
@@ -283,8 +276,7 @@ def _preposterior(
             drawn.append(draw_preposterior(truth, known, answers, tested, k, ahead.rng, n_axes))
             bar.update()
     deviations, learned, now, then = zip(*drawn, strict=True)
-    squares = np.mean(now, axis=0), np.mean(then, axis=0)
-    return PreposteriorDraws(np.concatenate(deviations), np.concatenate(learned), *squares)
+    return np.concatenate(deviations), np.concatenate(learned), np.mean(now, axis=0), np.mean(then, axis=0)
 
 
 def _aligned_draws(model: PosteriorEmbedding) -> Draws:

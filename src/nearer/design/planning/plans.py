@@ -9,13 +9,13 @@ interval have, but not beyond eight times the first guess.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
-from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import (
@@ -225,7 +225,7 @@ def plan(
         design.check_answers(most_answers, "most_answers")
         most = most_answers
     estimator = default_estimator(design, estimator)
-    sizes, curves = SizeSearch(studies, estimator, against, target_error, most, level).run()
+    sizes, curves = _search(studies, estimator, against, target_error, most, level)
     answers = np.array([crossing(sizes, each, target_error) for each in curves])
     ends = quantiles(np.minimum(answers, _MAX_FINITE), level)
     low, n_answers = math.ceil(ends[0]), math.ceil(ends[1])
@@ -329,70 +329,55 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     return despine(ax)
 
 
-@dataclass(frozen=True, eq=False)
-class SizeSearch:
-    """A search for the size at which simulated studies reach a target."""
+def _search(
+    studies: Sequence[Replication],
+    estimator: OrdinalEmbedding,
+    against: Against,
+    target: float,
+    most_answers: int,
+    level: float,
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return sizes around that where simulated studies reach a target, (s,), and their monotone errors, (r, s)."""
 
-    replications: list[Replication]
-    estimator: OrdinalEmbedding
-    against: Against
-    target: float
-    most_answers: int
-    level: float
-
-    def run(self) -> tuple[NDArray[np.int64], FloatArray]:
-        """Return sizes around that where the target is reached, (s,), and monotone errors of the studies, (r, s)."""
-        with progress_bar("simulating", len(self.replications) * (len(_LOG2_STEPS) + 2)) as bar:
-            guess = self._first_guess(bar)
-            sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_LOG2_STEPS)), _MIN_ANSWERS).astype(np.int64))
-            bar.total = bar.n + len(sizes) * len(self.replications)
-            errors = self._errors(self.replications, sizes, bar)
-            most = min(_MAX_FACTOR * guess, self.most_answers)
-            while (errors[:, -1] > self.target).mean() > (1 - self.level) / 2:
-                larger = round(sizes[-1] * 2**0.5)
-                if larger > most:
-                    break
-                bar.total += len(self.replications)
-                errors = np.column_stack([errors, self._errors(self.replications, [larger], bar)])
-                sizes = np.append(sizes, larger)
-        smooth = np.array([monotone(sizes, each) for each in errors])
-        if np.median(smooth[:, -1]) > self.target:
-            self._check_size(self.most_answers + 1, sizes[-1], float(np.median(smooth[:, -1])))
-        return sizes, smooth
-
-    def _first_guess(self, bar: tqdm[Any]) -> float:
-        """Return about the size at which a few studies reach the target."""
-        few = self.replications[:_N_FIRST]
-        sizes = [max(_MIN_ANSWERS, few[0].truth.design.n_objects)]
-        errors = [float(np.median(self._errors(few, sizes, bar)))]
-        while errors[0] <= self.target and sizes[0] > _MIN_ANSWERS:
-            sizes.insert(0, max(_MIN_ANSWERS, sizes[0] // 2))
-            errors.insert(0, float(np.median(self._errors(few, sizes[:1], bar))))
-        while errors[-1] > self.target:
-            self._check_size(2 * sizes[-1], sizes[-1], errors[-1])
-            sizes.append(2 * sizes[-1])
-            errors.append(float(np.median(self._errors(few, sizes[-1:], bar))))
-        return crossing(np.array(sizes), monotone(np.array(sizes), np.array(errors)), self.target)
-
-    def _check_size(self, wanted: int, tried: int, error: float) -> None:
-        """Check that a size is within the limit."""
-        if wanted > self.most_answers:
-            raise ValueError(
-                f"target_error={decimals(self.target)} is not reached by {intcomma(tried)} answers: simulated studies "
-                f"still err by {decimals(error)}. {intcomma(wanted)} would be more than "
-                f"most_answers={self.most_answers}; aim higher, or raise it"
-            )
-
-    def _errors(
-        self, replications: list[Replication], sizes: list[int] | NDArray[np.int64], bar: tqdm[Any]
-    ) -> FloatArray:
-        """Return the errors of replications at sizes, (r, s)."""
-        errors = np.empty((len(replications), len(sizes)))
+    def errors_at(studies: Sequence[Replication], sizes: Sequence[int]) -> FloatArray:
+        errors = np.empty((len(studies), len(sizes)))
         for at in np.ndindex(errors.shape):
-            both = replications[at[0]].errors(int(sizes[at[1]]), self.estimator)
-            errors[at] = both[self.against == "truth"]
+            errors[at] = studies[at[0]].errors(sizes[at[1]], estimator)[against == "truth"]
             bar.update()
         return errors
+
+    def check_size(wanted: int, tried: int, error: float) -> None:
+        if wanted > most_answers:
+            raise ValueError(
+                f"target_error={decimals(target)} is not reached by {intcomma(tried)} answers: simulated studies still "
+                f"err by {decimals(error)}. {intcomma(wanted)} would be more than most_answers={most_answers}; aim "
+                "higher, or raise it"
+            )
+
+    few, first = studies[:_N_FIRST], [max(_MIN_ANSWERS, studies[0].truth.design.n_objects)]
+    with progress_bar("simulating", len(studies) * (len(_LOG2_STEPS) + 2)) as bar:
+        medians = [float(np.median(errors_at(few, first)))]
+        while medians[0] <= target and first[0] > _MIN_ANSWERS:
+            first.insert(0, max(_MIN_ANSWERS, first[0] // 2))
+            medians.insert(0, float(np.median(errors_at(few, first[:1]))))
+        while medians[-1] > target:
+            check_size(2 * first[-1], first[-1], medians[-1])
+            first.append(2 * first[-1])
+            medians.append(float(np.median(errors_at(few, first[-1:]))))
+        guess = crossing(np.array(first), monotone(np.array(first), np.array(medians)), target)
+        sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_LOG2_STEPS)), _MIN_ANSWERS).astype(np.int64))
+        bar.total = bar.n + len(sizes) * len(studies)
+        errors = errors_at(studies, sizes.tolist())
+        while (errors[:, -1] > target).mean() > (1 - level) / 2:
+            larger = round(sizes[-1] * 2**0.5)
+            if larger > min(_MAX_FACTOR * guess, most_answers):
+                break
+            bar.total += len(studies)
+            sizes, errors = np.append(sizes, larger), np.column_stack([errors, errors_at(studies, [larger])])
+    smooth = np.array([monotone(sizes, each) for each in errors])
+    if np.median(smooth[:, -1]) > target:
+        check_size(most_answers + 1, int(sizes[-1]), float(np.median(smooth[:, -1])))
+    return sizes, smooth
 
 
 def monotone(sizes: NDArray[np.int64], errors: FloatArray) -> FloatArray:
