@@ -84,13 +84,7 @@ class QuestionMix:
         return REPEAT if drawn < self.test_share + self.repeat_share else INFORMATION
 
     def counts_by_list(self, n_questions: int, n_lists: int) -> list[dict[str, int]]:
-        """Return the number of random and repeated questions of each list; shares hold over all lists together.
-
-        Examples
-        --------
-        >>> [counts["repeat"] for counts in QuestionMix(repeat_share=0.05).counts_by_list(10, 4)]
-        [1, 0, 1, 0]
-        """
+        """Return the number of random and repeated questions of each list; shares hold over all lists together."""
         totals = {
             purpose: [int(n_questions * share * at + 0.5 + 1e-9) for at in range(n_lists + 1)]
             for purpose, share in ((TEST, self.test_share), (REPEAT, self.repeat_share))
@@ -98,13 +92,7 @@ class QuestionMix:
         return [{purpose: total[at + 1] - total[at] for purpose, total in totals.items()} for at in range(n_lists)]
 
     def catch_positions(self, n_questions: int, *, inside: bool = True) -> list[int]:
-        """Return the evenly spaced positions of catch trials among others, at neither end if ``inside``.
-
-        Examples
-        --------
-        >>> QuestionMix(n_catch=2).catch_positions(10)
-        [4, 7]
-        """
+        """Return the evenly spaced positions of catch trials among others, at neither end if ``inside``."""
         n, n_catch = n_questions + self.n_catch, self.n_catch
         if inside:
             return [round((at + 1) * (n - 1) / (n_catch + 1)) for at in range(n_catch)]

@@ -1,11 +1,20 @@
 """From answers to lists: notes, purposes, kinds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.few import few_draws
 
 from nearer.design import Questions
-from nearer.design.lists.generate import ListRequest, StudyHistory, generate_lists, new_names, with_forecast
+from nearer.design.lists.generate import (
+    ListRequest,
+    StudyHistory,
+    format_summary,
+    generate_lists,
+    new_names,
+    with_forecast,
+)
 from nearer.design.lists.inputs import answered_questions
 from nearer.design.lists.lists import MIN_CATCH_PROBABILITY, QuestionList, generate_catch_trials
 from nearer.io import read_answers
@@ -111,5 +120,17 @@ def test_focus_on_neighbors():
 
 
 def test_names_of_new_participants_are_not_taken():
+    assert new_names(3, {"p02", "ann"}) == ["p01", "p03", "p04"]
     assert new_names(100, {"p001"})[:2] == ["p002", "p003"]
     assert len(set(new_names(100, {"p001"}))) == 100
+
+
+def test_a_summary_counts_what_was_generated():
+    made = generate_lists(ListRequest(20, OBJECTS, participants=2), None)
+    assert format_summary(made, [Path("q.csv")]).splitlines() == [
+        "2 participants, 20 questions each, about 6 objects (triplet)",
+        "of 40 trials: 34 to start with, 4 random, 2 repeated",
+        "4 random questions give an unbiased error: keep the column purpose with the answers",
+        "written: q.csv",
+    ]
+    assert made.participants == ["p01", "p02"]

@@ -221,19 +221,17 @@ class Pool:
                     drawn = drawn[self._is_valid(drawn)]
                 yield drawn
             return
-        everything = self._enumerate() if self.allowed is None else self.allowed
+        everything = self.allowed
+        if everything is None:
+            sets = np.array(list(combinations(range(self.n_objects), self.form.width)), dtype=np.intp)
+            everything = sets = sets[self._is_valid(sets)]
+            if self.form.has_anchor:
+                places = range(self.form.width)
+                turns = [np.column_stack([sets[:, at], np.delete(sets, at, axis=1)]) for at in places]
+                everything = np.concatenate(turns)
         if about is not None:
             everything = everything[(everything == about).any(axis=1)]
         yield self.shuffled(rng.permutation(everything), rng)
-
-    def _enumerate(self) -> NDArray[np.intp]:
-        """Return all questions."""
-        width = self.form.width
-        sets = np.array(list(combinations(range(self.n_objects), width)), dtype=np.intp)
-        sets = sets[self._is_valid(sets)]
-        if not self.form.has_anchor:
-            return sets
-        return np.concatenate([np.column_stack([sets[:, at], np.delete(sets, at, axis=1)]) for at in range(width)])
 
     def _count(self) -> int:
         """Return the number of sets of objects of different groups, times the number of anchors that each may have."""

@@ -122,14 +122,7 @@ class GeneratedLists:
 def generate_lists(
     request: ListRequest, history: StudyHistory | None, log_step: Callable[[str], None] = lambda step: None
 ) -> GeneratedLists:
-    """Return the next lists of questions; without answers so far, those of a new study.
-
-    Examples
-    --------
-    >>> lists = generate_lists(ListRequest(10, ["ant", "bee", "cat", "dog", "eel"], participants=2), None)
-    >>> len(lists.trials), lists.participants, lists.kind
-    (20, ['p01', 'p02'], 'triplet')
-    """
+    """Return the next lists of questions; without answers so far, those of a new study."""
     if history is not None and request.objects:  # labels are text or integers, as the further objects are
         comparisons = match_labels(history.answers.comparisons, np.array(list(request.objects)))
         history = replace(history, answers=replace(history.answers, comparisons=comparisons))
@@ -233,29 +226,13 @@ def _participants(request: ListRequest, history: StudyHistory | None) -> Sequenc
 
 
 def new_names(n: int, taken: Collection[str]) -> list[str]:
-    """Return names for n participants that nobody else has.
-
-    Examples
-    --------
-    >>> new_names(3, {"p02", "ann"})
-    ['p01', 'p03', 'p04']
-    """
+    """Return names for n participants that nobody else has."""
     digits = max(2, len(str(n + len(taken))))
     return [each for number in range(1, n + len(taken) + 1) if (each := f"p{number:0{digits}}") not in taken][:n]
 
 
 def format_summary(lists: GeneratedLists, files: Sequence[Path]) -> str:
-    """Return what was generated, for people.
-
-    Examples
-    --------
-    >>> request = ListRequest(20, ["ant", "bee", "cat", "dog", "eel"], participants=["ann", "bob"])
-    >>> print(format_summary(generate_lists(request, None), [Path("q.csv")]))
-    2 participants, 20 questions each, about 5 objects (triplet)
-    of 40 trials: 34 to start with, 4 random, 2 repeated
-    4 random questions give an unbiased error: keep the column purpose with the answers
-    written: q.csv
-    """
+    """Return what was generated, for people."""
     lines = []
     if lists.error is not None:
         lines.append(

@@ -16,7 +16,7 @@ improved in turn until none changes: each change lowers the sum. Balance within 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,8 @@ def empty_lists(
     """Return a list for each participant, or one for anybody, if there are n questions that they have not answered."""
     known = [each for each in answered if each.person is not None and len(each.shown) == questions.form.width]
     done: dict[Any, set[QuestionKey]] = {}
-    for each, key in zip(known, questions.form.keys(_positions(questions, known)), strict=True):
+    keys = questions.form.keys(_positions(questions, [each.shown for each in known]))
+    for each, key in zip(known, keys, strict=True):
         done.setdefault(str(each.person), set()).add(key)
     lists = [QuestionList(person, done.get(person, set())) for person in participants or (None,)]
     for one in lists:
@@ -99,11 +100,11 @@ def empty_lists(
     return lists
 
 
-def _positions(questions: Questions, answered: Sequence[AnsweredQuestion]) -> NDArray[np.intp]:
+def _positions(questions: Questions, rows: Iterable[Iterable[Any]]) -> NDArray[np.intp]:
     """Return the positions of the objects of questions, (k, width)."""
     place = {label: at for at, label in enumerate(questions.objects_.tolist())}
-    rows = [[place[label] for label in each.shown] for each in answered]
-    return np.array(rows, dtype=np.intp).reshape(-1, questions.form.width)
+    found = [[place[label] for label in row] for row in rows]
+    return np.array(found, dtype=np.intp).reshape(-1, questions.form.width)
 
 
 def make_lists(
@@ -126,12 +127,21 @@ def make_lists(
             one.add(Item(question, key, TEST))
     for one, counts in zip(lists, counts_by_list, strict=True):
         _add_repeats(questions, one, counts[REPEAT], lists, answered, rng)
-    place = {label: at for at, label in enumerate(questions.objects_.tolist())}
+    labels = questions.objects_.tolist()
     with progress_bar("questions", len(lists)) as bar:
         for one in lists:
-            _add_chosen(questions, one, n_questions - sum(item.purpose != CATCH for item in one.items), place)
+            while (n := n_questions - sum(item.purpose != CATCH for item in one.items)) > 0:
+                try:
+                    asked = questions.ask(n, annotator=one.participant)
+                except ValueError as error:
+                    hint = "" if one.participant else ", or name participants: each can be asked all of them"
+                    raise ValueError(f"{error}{hint}") from error
+                rows = _positions(questions, asked.rows.tolist())
+                for row, key, purpose in zip(rows, questions.form.keys(rows), asked.purposes, strict=True):
+                    if key not in one.barred:
+                        one.add(Item(row, key, purpose))
             bar.update()
-    labels, shown = questions.objects_.tolist(), _placed(questions, lists, rng)
+    shown = _placed(questions, lists, rng)
     return [
         Trial(
             one.participant,
@@ -155,7 +165,8 @@ def _add_repeats(
 ) -> None:
     """Add up to n random questions that were asked before, or of others; without names, of the list itself."""
     known = [each for each in answered if len(each.shown) == questions.form.width]
-    earlier = _positions(questions, [each for each in known if each.purpose == TEST] or known)
+    known = [each for each in known if each.purpose == TEST] or known
+    earlier = _positions(questions, [each.shown for each in known])
     at_hand = [Item(row, key, REPEAT) for row, key in zip(earlier, questions.form.keys(earlier), strict=True)]
     at_hand = [item for item in at_hand if item.key not in one.barred]
     anybody = one.participant is None
@@ -169,22 +180,6 @@ def _add_repeats(
         item = at_hand[number]
         if item.key not in one.barred or (item.first is not None and anybody):
             one.add(item)
-
-
-def _add_chosen(questions: Questions, one: QuestionList, n: int, place: dict[Any, int]) -> None:
-    """Add the most informative questions that the list does not have yet."""
-    while n > 0:
-        try:
-            asked = questions.ask(n, annotator=one.participant)
-        except ValueError as error:
-            raise ValueError(
-                f"{error}{'' if one.participant else ', or name participants: each can be asked all of them'}"
-            ) from error
-        rows = np.array([[place[label] for label in row] for row in asked.rows.tolist()], dtype=np.intp)
-        for row, key, purpose in zip(rows, questions.form.keys(rows), asked.purposes, strict=True):
-            if key not in one.barred:
-                one.add(Item(row, key, purpose))
-                n -= 1
 
 
 def _placed(questions: Questions, lists: Sequence[QuestionList], rng: np.random.Generator) -> dict[Item, list[int]]:
@@ -234,7 +229,7 @@ def add_catch_trials(questions: Questions, lists: Sequence[QuestionList], rows: 
         raise ValueError(
             f"catch questions must be of the kind that is asked, {questions.form.name!r}, with their right answers"
         )
-    shown = _positions(questions, rows)
+    shown = _positions(questions, [row.shown for row in rows])
     for one in lists:
         for question, key, row in zip(shown, questions.form.keys(shown), rows, strict=True):
             right = tuple(int(question[row.shown.index(label)]) for label in row.named)

@@ -146,7 +146,7 @@ def estimate_noise(
         warnings.simplefilter("ignore", ConvergenceWarning)
         posterior.fit(learned)
     truths = _draw_ground_truths(posterior, Design(n, 1), judged, _N_DRAWS, rng)
-    shares = [truth.error_rate(truth.distances_of(learned), rng) for truth in truths]
+    shares = [truth.error_rate(truth.distances_of(learned.quadruplets), rng) for truth in truths]
     low, noise, high = np.quantile(shares, [(1 - level) / 2, 0.5, (1 + level) / 2])
     return NoiseEstimate(float(noise), float(low), float(high), level, judged, posterior)
 
@@ -200,12 +200,13 @@ class Replication:
         pilot: NoiseEstimate | None = None,
     ) -> None:
         self.rng = rng
-        self.truth = (
-            draw_ground_truth(design, rng, questions) if pilot is None else pilot.draw_ground_truth(design, rng)
-        )
         self.pilot: SimulatedAnswers | None = None  # learned from before the others
-        if pilot is not None and pilot.is_continued_by(design):
-            self.pilot = self.truth.compare_with(pilot.comparisons, rng)
+        if pilot is None:
+            self.truth = draw_ground_truth(design, rng, questions)
+        else:
+            self.truth = pilot.draw_ground_truth(design, rng)
+            if pilot.is_continued_by(design):
+                self.pilot = self.truth.compare_with(pilot.comparisons, rng)
         self.has_fixed_questions = questions is not None  # those that are not learned from are left to test on
         self.answers = self.truth.ask(_N_TESTED, rng) if questions is None else self.truth.ask_again(questions, rng)
         self._errors: dict[int, tuple[float, float]] = {}

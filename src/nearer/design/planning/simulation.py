@@ -39,11 +39,8 @@ from nearer.optimize.problems.margins import pair_distances
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
 Against: TypeAlias = Literal["answers", "truth"]
 
-# Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the
-# extremes were 0.3 and 3.7.
-DECAY = 2.0
-#: More take hours, and gigabytes.
-MAX_COMPARISONS = 10_000_000
+DECAY = 2.0  # principal variances of maps of seven real sets fell as k^-1.1 by t-STE, k^-2.6 by CKL, in the median
+MAX_COMPARISONS = 10_000_000  # more take hours, and gigabytes
 _GRID_KINDS = ("grid", "ranked-grid")
 _MAX_COUNTS = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
 _ANNOTATOR_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing
@@ -283,9 +280,8 @@ class GroundTruth:
         first, second = (shown[:, column] for column in self.design.pairs.T)
         return first, second, self.log_distances(first, second)
 
-    def distances_of(self, questions: Comparisons) -> FloatArray:
-        """Return logarithms of squared distances of both pairs of comparisons as written, (m, 2)."""
-        rows = questions.quadruplets
+    def distances_of(self, rows: NDArray[np.integer]) -> FloatArray:
+        """Return logarithms of squared distances of both pairs of comparisons, (m, 4)."""
         return self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
 
     def ask(self, n_answers: int, rng: np.random.Generator) -> SimulatedAnswers:
@@ -303,9 +299,8 @@ class GroundTruth:
         """Return given answers in random order, with whether their comparisons are true of this map."""
         order, answer_of = _shuffled(answers, rng)
         weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight[order]
-        i, j, l, k = rows = answers.oriented[order].T  # noqa: E741
-        is_correct = self.log_distances(i, j) <= self.log_distances(l, k)
-        return SimulatedAnswers(rows.T, is_correct, answer_of, weights, self.design.n_objects)
+        near, far = self.distances_of(rows := answers.oriented[order]).T
+        return SimulatedAnswers(rows, near <= far, answer_of, weights, self.design.n_objects)
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
         """Return answers to the questions of given comparisons, in random order; a trial is one answer."""
@@ -314,7 +309,7 @@ class GroundTruth:
         # Canonical order of the pairs, in which errors are drawn.
         first, second = near_far_codes(rows, questions.n_objects)
         rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
-        distances = self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
+        distances = self.distances_of(rows)
         perceived = self.perceived(distances, answer_of, rng)
         if questions.trials is not None:
             # Within an answer a pair is perceived once, whatever rows it is in.
@@ -328,14 +323,7 @@ class GroundTruth:
 
 
 def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> GroundTruth:
-    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise.
-
-    Examples
-    --------
-    >>> truth = draw_ground_truth(Design(30, 2, noise=0.1), np.random.default_rng(0))
-    >>> bool(abs(1 - truth.ask(10_000, np.random.default_rng(1)).is_correct.mean() - 0.1) < 0.01)
-    True
-    """
+    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise."""
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
     points = rng.normal(size=(design.n_objects, design.n_components)) * scales
     skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=design.n_annotators or 1))
@@ -344,7 +332,8 @@ def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Compa
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
         return GroundTruth(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
     truth = GroundTruth(design, points, skills, np.zeros(len(skills)))
-    distances = truth.distances_of(questions) if questions is not None else truth.draw_pairs(_N_CALIBRATION, rng)[2]
+    given = None if questions is None else truth.distances_of(questions.quadruplets)
+    distances = truth.draw_pairs(_N_CALIBRATION, rng)[2] if given is None else given
     seed = int(rng.integers(2**62))
     low, high = _LOG_SLOPE_RANGE
     for _ in range(24):
@@ -359,8 +348,7 @@ def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
     """Return rates in proportion to positive sizes, capped at 1, with this mean in [0, 1)."""
     rates = sizes * (mean / sizes.mean())
     while (rates > 1).any():
-        full = rates >= 1
-        # The excess goes to the others, of which some may then be full as well.
+        full = rates >= 1  # the excess goes to the others, of which some may then be full as well
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates
