@@ -130,9 +130,7 @@ def test_the_same_seed_makes_the_same_lists():
     assert four == again != five
 
 
-def test_apart_and_allowed_are_respected():
-    trials = made(60, (), QuestionMix(0.3, 0.1), apart=[["a", "b", "c"]])
-    assert all(len(set(trial.shown) & set("abc")) < 2 for trial in trials)
+def test_each_allowed_question_is_in_the_list():
     allowed = [["a", "b", "c"], ["b", "c", "d"], ["c", "d", "e"], ["d", "e", "f"]]
     trials = made(4, (), QuestionMix(0.25, 0), allowed=allowed)
     assert {same(trial) for trial in trials} == {tuple(row) for row in allowed}
