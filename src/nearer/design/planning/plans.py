@@ -30,15 +30,7 @@ from nearer._common.formatting import (
 from nearer._common.parameters import check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer.design.planning.prediction import (
-    NoiseEstimate,
-    Replication,
-    check_simulation,
-    default_estimator,
-    error_floor,
-    generators,
-    quantiles,
-)
+from nearer.design.planning.prediction import NoiseEstimate, Replication, check_simulation, error_floor, quantiles
 from nearer.design.planning.simulation import MAX_COMPARISONS, Against, Design
 from nearer.design.planning.theorem import theorem_bound, theorem_excess
 from nearer.embedding.base import OrdinalEmbedding
@@ -214,17 +206,16 @@ def plan(
     >>> print(str(found).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    check_simulation(design, against, level, n_replications, pilot)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
     if price is not None:
         check_number("price", price, least=0)
-    studies = [Replication(design, rng, pilot=pilot) for rng in generators(random_state, n_replications)]
+    studies = list(Replication.draw(n_replications, random_state, design, pilot=pilot))
     floor = error_floor(design, against, None if pilot is None else [study.noise for study in studies])
     target_error = _checked_target(target_error, floor, against)
     most = min(400 * design.n_objects, MAX_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
         design.check_answers(most_answers, "most_answers")
         most = most_answers
-    estimator = default_estimator(design, estimator)
     sizes, curves = _search(studies, estimator, against, target_error, most, level)
     answers = np.array([crossing(sizes, each, target_error) for each in curves])
     ends = quantiles(np.minimum(answers, _MAX_FINITE), level)

@@ -10,9 +10,9 @@ the uncertainty of noise, map, decay of its axes and annotators is part of the i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Self, get_args
 
 import numpy as np
 from scipy.special import expit, logit
@@ -26,14 +26,7 @@ from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import trial_indices, with_positive_weight
-from nearer.design.planning.simulation import (
-    Against,
-    Design,
-    GroundTruth,
-    SimulatedAnswers,
-    concatenate,
-    draw_ground_truth,
-)
+from nearer.design.planning.simulation import Against, Design, GroundTruth, SimulatedAnswers, draw_ground_truth
 from nearer.embedding import DMOE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.margins import error_from_margins
@@ -211,6 +204,19 @@ class Replication:
         self.answers = self.truth.ask(_N_TESTED, rng) if questions is None else self.truth.ask_again(questions, rng)
         self._errors: dict[int, tuple[float, float]] = {}
 
+    @classmethod
+    def draw(
+        cls,
+        n: int,
+        random_state: RandomState,
+        design: Design,
+        questions: Comparisons | None = None,
+        pilot: NoiseEstimate | None = None,
+    ) -> Iterator[Self]:
+        """Yield n studies; the first ones are the same for a larger number."""
+        for seed in stream(random_state, "answers").integers(2**62, size=n).tolist():
+            yield cls(design, np.random.default_rng(seed), questions, pilot)
+
     @property
     def noise(self) -> float:
         """The share of wrong comparisons among the answers that are simulated."""
@@ -235,11 +241,11 @@ class Replication:
         missing = start + n_further - self.answers.n_answers
         if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
             blocks = [self.truth.ask(_N_TESTED, self.rng) for _ in range(-(-missing // _N_TESTED))]
-            self.answers = concatenate([self.answers, *blocks])
+            self.answers = SimulatedAnswers.concatenate([self.answers, *blocks])
         parts = [self.answers.part(start, start + n_further)] if n_further else []
         if self.pilot is not None:
             parts.insert(0, self.pilot.part(0, n_answers - n_further))
-        return concatenate(parts), test
+        return SimulatedAnswers.concatenate(parts), test
 
 
 def predict_error(
@@ -285,36 +291,19 @@ def predict_error(
     >>> 0.1 < many.error < few.error < 0.5
     True
     """
-    check_simulation(design, against, level, n_replications, pilot)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
     design.check_answers(n_answers)
     if questions is not None:
         _check_questions(questions, design, n_answers, pilot)
-    estimator = default_estimator(design, estimator)
     errors, noises = [], []
     with progress_bar("simulating", n_replications) as bar:
-        for rng in generators(random_state, n_replications):
-            study = Replication(design, rng, questions, pilot)
+        for study in Replication.draw(n_replications, random_state, design, questions, pilot):
             errors.append(study.errors(n_answers, estimator))
             noises.append(study.noise)
             bar.update()
     low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
     floor = error_floor(design, against, None if pilot is None else noises)
     return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
-
-
-def default_estimator(design: Design, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
-    """Return the estimator to fit with, over all objects of the study."""
-    if estimator is None:
-        return DMOE(design.n_components, n_objects=design.n_objects)
-    if not isinstance(estimator, OrdinalEmbedding):
-        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
-    return clone(estimator).set_params(n_objects=design.n_objects)
-
-
-def generators(random_state: RandomState, how_many: int) -> list[np.random.Generator]:
-    """Return a generator for each replication; the first ones are the same for a larger number."""
-    seeds = stream(random_state, "answers").integers(2**62, size=how_many)
-    return [np.random.default_rng(int(seed)) for seed in seeds]
 
 
 def quantiles(errors: FloatArray, level: float) -> FloatArray:
@@ -331,9 +320,14 @@ def error_floor(design: Design, against: Against, noises: Sequence[float] | None
 
 
 def check_simulation(
-    design: Design, against: Against, level: float, n_replications: int, pilot: NoiseEstimate | None = None
-) -> None:
-    """Check the settings of a simulation."""
+    design: Design,
+    against: Against,
+    level: float,
+    n_replications: int,
+    pilot: NoiseEstimate | None,
+    estimator: OrdinalEmbedding | None,
+) -> OrdinalEmbedding:
+    """Check the settings of a simulation, and return the estimator to fit with, over all objects of the study."""
     if not isinstance(design, Design):
         raise ValueError(f"design must be a Design, such as Design(n_objects=20, n_components=2), got {design!r}")
     if against not in get_args(Against):
@@ -342,6 +336,11 @@ def check_simulation(
     check_integer("n_replications", n_replications, 1, _MAX_REPLICATIONS)
     if pilot is not None and not isinstance(pilot, NoiseEstimate):
         raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
+    if estimator is None:
+        return DMOE(design.n_components, n_objects=design.n_objects)
+    if not isinstance(estimator, OrdinalEmbedding):
+        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
+    return clone(estimator).set_params(n_objects=design.n_objects)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:

@@ -206,17 +206,17 @@ class SimulatedAnswers:
             self.rows[rows], self.is_correct[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
         )
 
-
-def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
-    """Return all answers in one, in order."""
-    before = np.cumsum([0, *(part.n_answers for part in parts)])
-    return SimulatedAnswers(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.is_correct for part in parts]),
-        np.concatenate([part.answer_of + first for part, first in zip(parts, before[:-1], strict=True)]),
-        np.concatenate([part.weights for part in parts]),
-        parts[0].n_objects,
-    )
+    @staticmethod
+    def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
+        """Return all answers in one, in order."""
+        before = np.cumsum([0, *(part.n_answers for part in parts[:-1])])
+        return SimulatedAnswers(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.is_correct for part in parts]),
+            np.concatenate([part.answer_of + first for part, first in zip(parts, before, strict=True)]),
+            np.concatenate([part.weights for part in parts]),
+            parts[0].n_objects,
+        )
 
 
 def _shuffled(comparisons: Comparisons, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
