@@ -195,11 +195,7 @@ class Questions:
             Whether the posterior that questions are chosen by is updated. `model_`, and what follows from it, use these
             answers in any case.
         """
-        responses = (
-            self._objects.responses_in(rows)
-            if isinstance(rows, Comparisons)
-            else self._objects.responses(self.form, rows, answers, annotator)
-        )
+        responses = self._objects.responses(self.form, rows, answers, annotator)
         given = None if purposes is None else np.asarray(purposes, dtype=np.str_)
         if given is not None and given.shape != (len(rows),):
             raise ValueError(f"there are {len(given)} purposes of {pluralize(len(rows), 'row')}")

@@ -92,19 +92,24 @@ class Objects:
         return found
 
     def responses(self, form: Form, rows: Any, answers: Any, annotator: Any) -> list[Response]:
-        """Return answers to questions, (k, width), each given by the labels it names; None if the second is nearer."""
+        """Return answers to questions, (k, width), each given by the labels it names; None if the second is nearer.
+
+        Of comparisons from elsewhere each trial is one answer.
+        """
+        if isinstance(rows, Comparisons):
+            return self._responses_in(rows)
         questions = self.positions(rows, form.width)
         if answers is None and form.name != "triplet":
             raise ValueError(f"answers to questions of kind {form.name!r} are needed, one for each row")
         if answers is not None and len(answers) != len(questions):
             raise ValueError(f"there are {len(answers)} answers to {pluralize(len(questions), 'question')}")
-        numbers = [0] * len(questions)
-        if answers is not None:
-            numbers = [self._answer_number(form, row, answer) for row, answer in zip(questions, answers, strict=True)]
-        return [(form.comparisons(questions[at], number), annotator, at) for at, number in enumerate(numbers)]
+        named = [None] * len(questions) if answers is None else answers
+        return [
+            (form.comparisons(row, 0 if answers is None else self._answer_number(form, row, answer)), annotator, at)
+            for at, (row, answer) in enumerate(zip(questions, named, strict=True))
+        ]
 
-    def responses_in(self, comparisons: Comparisons) -> list[Response]:
-        """Return comparisons from elsewhere, each trial as one answer."""
+    def _responses_in(self, comparisons: Comparisons) -> list[Response]:
         if (comparisons.sample_weight != 1).any():
             raise ValueError("comparisons with weights cannot be added; drop those of weight 0, and the weights")
         rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[comparisons.oriented]

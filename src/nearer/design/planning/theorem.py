@@ -35,10 +35,8 @@ def theorem_bound(
 
     Parameters
     ----------
-    n_objects, n_components : int
-        n, at least 2, and p.
-    excess : float > 0
-        How far the expected loss of the learned Gram matrix may lie above that of the true one.
+    n_objects, n_components, excess : int >= 2, int, float > 0
+        n, p, and how far the expected loss of the learned Gram matrix may lie above that of the true one.
     mu : float > 0
         Bound on the entries of the Gram matrix, where the target margin is 1.
     nu, power : float >= 0, {1, 2}
