@@ -122,10 +122,11 @@ def error_reduction(
     mean, lapses = odds.mean(axis=0), np.full(len(deviations), lapse)
     scale = odds.std(axis=0) / np.maximum(np.sqrt((deviations**2).mean(axis=0)), np.finfo(np.float64).tiny)
     truths = mean + scale * deviations
-    now, then = (map_errors(predicted > 0, truths, lapses) for predicted in (mean, mean + scale * learned))
+    truth, _, excess = map_errors(mean > 0, truths, lapses)
+    truth_then, _, excess_then = map_errors(mean + scale * learned > 0, truths, lapses)
 
     def fall(before: FloatArray, after: FloatArray) -> FloatArray:
         average = float(before.mean())
         return (before - after) / average if average > 0 else np.zeros(len(before))
 
-    return fall(now[0], then[0]), fall(now[2], then[2])
+    return fall(truth, truth_then), fall(excess, excess_then)

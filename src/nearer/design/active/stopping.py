@@ -221,12 +221,11 @@ def outlook(
     deviations, learned, squares_now, squares_then = _preposterior(model, comparisons, ahead, future, tested)
     lapses = ahead.draws.lapses
     odds = np.array([log_odds(ahead.truth(number), tested) for number in range(len(lapses))])
-    errors = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
-    truth, floor, excess = (float(each.mean()) for each in errors)
-    falls = error_reduction(odds, float(lapses.mean()), deviations, learned)
-    truth_fall, excess_fall = (float(each.mean()) for each in falls)
-    low, high = np.quantile(errors[1] + errors[2], [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
-    gain_low, gain_high = excess * np.quantile(falls[1], [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
+    truths, floors, excesses = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
+    truth, floor, excess = (float(each.mean()) for each in (truths, floors, excesses))
+    truth_falls, excess_falls = error_reduction(odds, float(lapses.mean()), deviations, learned)
+    low, high = np.quantile(floors + excesses, [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
+    gain_low, gain_high = excess * np.quantile(excess_falls, [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
     radius = float(np.sqrt(chi2.ppf(_ERROR_LEVEL, model.embedding_.shape[1])))
     ellipse = ellipse_size(model.embedding_, model.covariances_, radius)
     shrinkage = float(np.median(np.sqrt(squares_then / squares_now)))
@@ -234,14 +233,14 @@ def outlook(
         n_answers_now=n_now,
         n_answers_more=n_more,
         error_now=floor + excess,
-        error_then=floor + excess * (1 - excess_fall),
+        error_then=floor + excess * (1 - float(excess_falls.mean())),
         error_low=float(low),
         error_high=float(high),
         gain_low=float(gain_low),
         gain_high=float(gain_high),
         floor=floor,
         truth_now=truth,
-        truth_then=truth * (1 - truth_fall),
+        truth_then=truth * (1 - float(truth_falls.mean())),
         ellipse_now=ellipse,
         ellipse_then=None if ellipse is None else ellipse * shrinkage,
         min_gain=float(min_gain),
