@@ -63,7 +63,12 @@ def test_catch_trials_are_spread_evenly(n, n_catch):
     assert QuestionMix().catch_positions(n) == QuestionMix().catch_positions(n, inside=False) == []
 
 
-def test_more_catch_trials_than_questions_have_places():
+def test_every_second_short_list_has_a_repeat():
+    assert [counts[REPEAT] for counts in QuestionMix(repeat_share=0.05).counts_by_list(10, 4)] == [1, 0, 1, 0]
+
+
+def test_catch_trials_have_fixed_places():
+    assert QuestionMix(n_catch=2).catch_positions(10) == [4, 7]
     assert QuestionMix(n_catch=5).catch_positions(1, inside=False) == [0, 1, 2, 4, 5]
 
 

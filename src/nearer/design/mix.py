@@ -25,20 +25,15 @@ PURPOSES = (START, INFORMATION, TEST, REPEAT, OTHER, AGAIN)
 class QuestionMix:
     """The mix of questions by purpose, and the purpose of the next one.
 
-    Three schedules keep the shares: `next_purpose` over a stream of questions, given how many were asked for each
-    purpose; `counts_by_list` over lists that are made in advance; `purpose_at` over participants who are independent of
-    each other, where only the place in the participant's own sequence is known.
+    Shares hold over a stream of questions (`next_purpose`), over lists that are made in advance (`counts_by_list`), or
+    on average over participants who are independent of each other (`purpose_at`).
 
     Parameters
     ----------
-    test_share : float
-        Share drawn at random, which estimates the error without bias.
-    repeat_share : float
-        Share of random questions that are asked again, for the noise ceiling.
-    n_catch : int
-        Catch trials of each participant, in addition to the other questions.
-    n_practice : int
-        Practice trials of each participant, before all others.
+    test_share, repeat_share : float
+        Share drawn at random, for an unbiased error; share of these that is asked again, for the noise ceiling.
+    n_catch, n_practice : int
+        Catch trials of each participant, in addition to the other questions; practice trials before all others.
 
     Examples
     --------
@@ -71,29 +66,14 @@ class QuestionMix:
         return 1 - (self.test_share + self.repeat_share)
 
     def next_purpose(self, n_asked: Mapping[str, int]) -> str:
-        """Return the purpose that is due next, given how many questions were asked for each.
-
-        Parameters
-        ----------
-        n_asked : mapping of str to int
-            Questions asked so far by purpose. Catch and practice trials are not part of the shares.
-        """
+        """Return the purpose that is due next, given how many questions were asked for each."""
         n = sum(count for purpose, count in n_asked.items() if purpose not in (CATCH, PRACTICE)) + 1
         if n_asked.get(TEST, 0) < self.test_share * n:
             return TEST
         return REPEAT if n_asked.get(REPEAT, 0) < self.repeat_share * n else INFORMATION
 
     def purpose_at(self, place: int, n_questions: int, rng: np.random.Generator) -> str:
-        """Return the purpose of one place in the sequence of a participant; shares hold on average.
-
-        Parameters
-        ----------
-        place : int
-            From 0; practice comes first.
-        n_questions : int
-            Questions of the participant, practice and catch trials not counted.
-        rng : Generator
-        """
+        """Return the purpose of a place, from 0, in the sequence of a participant with so many other questions."""
         if place < self.n_practice:
             return PRACTICE
         if place - self.n_practice in self.catch_positions(n_questions):
@@ -104,13 +84,7 @@ class QuestionMix:
         return REPEAT if drawn < self.test_share + self.repeat_share else INFORMATION
 
     def counts_by_list(self, n_questions: int, n_lists: int) -> list[dict[str, int]]:
-        """Return the number of random and repeated questions of each list; shares hold over all lists together.
-
-        Examples
-        --------
-        >>> [counts["repeat"] for counts in QuestionMix(repeat_share=0.05).counts_by_list(10, 4)]
-        [1, 0, 1, 0]
-        """
+        """Return the number of random and repeated questions of each list; shares hold over all lists together."""
         totals = {
             purpose: [int(n_questions * share * at + 0.5 + 1e-9) for at in range(n_lists + 1)]
             for purpose, share in ((TEST, self.test_share), (REPEAT, self.repeat_share))
@@ -118,19 +92,7 @@ class QuestionMix:
         return [{purpose: total[at + 1] - total[at] for purpose, total in totals.items()} for at in range(n_lists)]
 
     def catch_positions(self, n_questions: int, *, inside: bool = True) -> list[int]:
-        """Return the evenly spaced positions of catch trials among ``n_questions`` others.
-
-        Parameters
-        ----------
-        n_questions : int
-        inside : bool
-            Whether they are kept away from both ends of the sequence.
-
-        Examples
-        --------
-        >>> QuestionMix(n_catch=2).catch_positions(10)
-        [4, 7]
-        """
+        """Return the evenly spaced positions of catch trials among others, at neither end if ``inside``."""
         n, n_catch = n_questions + self.n_catch, self.n_catch
         if inside:
             return [round((at + 1) * (n - 1) / (n_catch + 1)) for at in range(n_catch)]

@@ -13,10 +13,12 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Let posteriors be rough: enough to see that questions are chosen."""
+@pytest.fixture(scope="module")
+def quick():
+    """Let the posteriors of a module be rough: enough to see that questions are chosen."""
     begin = Microcanonical(n_chains=2, n_warmup=100, n_steps=400, thin=10, n_starts=2, n_climb=15)
-    monkeypatch.setattr(posterior, "INITIAL_SETTINGS", begin)
     on = Microcanonical(n_chains=4, n_warmup=100, n_steps=100, thin=10, tolerance=1e-9, n_starts=1, n_climb=10)
-    monkeypatch.setattr(posterior, "REFRESH_SETTINGS", on)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posterior, "INITIAL_SETTINGS", begin)
+        patch.setattr(posterior, "REFRESH_SETTINGS", on)
+        yield

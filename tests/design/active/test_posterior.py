@@ -30,8 +30,11 @@ def test_a_continued_posterior_matches_a_new_one(first):
     assert np.abs(one - other).mean() < 0.5 * np.abs(predictive_probability(first.draws, ASKED) - other).mean() + 0.01
 
 
-def test_chains_restart_after_a_third_more_answers(quick, monkeypatch):
+def test_chains_restart_after_a_third_more_answers(monkeypatch):
     begun = []
+    for name in ("INITIAL_SETTINGS", "REFRESH_SETTINGS"):  # rough ones: what counts is where they begin
+        few = replace(getattr(posterior, name), n_chains=2, n_warmup=100, n_steps=100)
+        monkeypatch.setattr(posterior, name, few)
     plain = posterior.sample_until_converged
     monkeypatch.setattr(
         posterior,

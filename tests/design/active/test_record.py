@@ -46,9 +46,8 @@ def test_a_repeat_counts(record):
 def test_questions_seen_by_annotators(record):
     record.ask(np.array([0, 2, 1]), "start", "ann")
     record.tell(answer(3, 4, 5), None)
-    assert record.seen_by("ann") == {(0, 1, 2)} == record.open_for("ann")
-    assert record.seen_by("bob") == set() == record.open_for(None)
-    assert record.seen_by_anyone() == {(0, 1, 2), (3, 4, 5)}
+    assert record.seen == {"ann": {(0, 1, 2)}, None: {(3, 4, 5)}}
+    assert list(record.open) == [("ann", (0, 1, 2))]
 
 
 def test_objects_are_counted_once_per_question(record):
@@ -87,7 +86,7 @@ def test_a_record_is_restored_from_its_state(record):
     for name in ("keys", "annotators", "purposes"):
         assert getattr(again, name) == getattr(record, name)
     np.testing.assert_array_equal(np.concatenate(again.answers), np.concatenate(record.answers))
-    assert again.open_for(7) == {(3, 4, 5)}
+    assert list(again.open) == [(7, (3, 4, 5))]
     np.testing.assert_array_equal(again.counts, record.counts)
 
 

@@ -1,13 +1,22 @@
 """From answers to lists: notes, purposes, kinds."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from helpers.few import few_draws
 
 from nearer.design import Questions
-from nearer.design.lists.generate import ListRequest, StudyHistory, generate_lists, with_forecast
-from nearer.design.lists.inputs import answered_questions, kind_to_ask
-from nearer.design.lists.lists import MIN_CATCH_PROBABILITY, generate_catch_trials
+from nearer.design.lists.generate import (
+    ListRequest,
+    StudyHistory,
+    format_summary,
+    generate_lists,
+    new_names,
+    with_forecast,
+)
+from nearer.design.lists.inputs import answered_questions
+from nearer.design.lists.lists import MIN_CATCH_PROBABILITY, QuestionList, generate_catch_trials
 from nearer.io import read_answers
 
 OBJECTS = [*"abcdef"]
@@ -73,7 +82,9 @@ def test_weights_are_ignored_with_a_note_and_zero_weights_dropped():
 )
 def test_the_kind_of_further_questions(table, kind):
     answers = read_answers(table)
-    assert kind_to_ask(answers) == kind
+    lists = generate_lists(ListRequest(1, OBJECTS, n_components=2), StudyHistory.of(answers, None, None))
+    assert lists.kind == kind
+    assert any("cannot be chosen" in note for note in lists.notes) == ("near_1" in table)
     named = [set(each.named) for each in answered_questions(answers)]
     assert named == [set(cell.split(";")) for role in ("odd", "central", "chosen") for cell in table.get(role, ())]
 
@@ -91,17 +102,35 @@ def test_catch_trials_are_certain_by_the_posterior():
     """Two groups that lie far apart: whatever is obvious has its right answer in the group of the anchor."""
     questions = Questions(OBJECTS, 2, test_share=0, repeat_share=0, random_state=0)
     questions.tell(rows(120))
-    first, second = generate_catch_trials(questions, 5, [set(), {(0, 1, 3)}], np.random.default_rng(0))
-    for catch in first + second:
-        head, right = (OBJECTS[at] for at in (catch.shown[0], catch.right[0]))
-        other = next(OBJECTS[at] for at in catch.shown[1:] if at not in catch.right)
+    lists = [QuestionList("ann"), QuestionList("bob", {(0, 1, 3)})]
+    generate_catch_trials(questions, lists, 5, np.random.default_rng(0))
+    for catch in lists[0].items + lists[1].items:
+        head, right = (OBJECTS[at] for at in (catch.question[0], catch.right[0]))
+        other = next(OBJECTS[at] for at in catch.question[1:] if at not in catch.right)
         assert distance(head, right) < distance(head, other)
-    assert all(catch.shown != (0, 1, 3) for catch in second)
-    assert len({catch.shown for catch in first}) == 5
+    assert all(catch.key != (0, 1, 3) for catch in lists[1].items)
+    assert len({catch.key for catch in lists[0].items}) == 5
     with pytest.raises(ValueError, match=f"above {MIN_CATCH_PROBABILITY}; the highest is 1"):
-        generate_catch_trials(questions, 61, [set()], np.random.default_rng(0))
+        generate_catch_trials(questions, [QuestionList()], 61, np.random.default_rng(0))
 
 
 def test_focus_on_neighbors():
     history = StudyHistory.of(read_answers(table_of(30)), None, None)
     assert len(generate_lists(ListRequest(4, n_components=2, focus=["neighbors"]), history).trials) == 4
+
+
+def test_names_of_new_participants_are_not_taken():
+    assert new_names(3, {"p02", "ann"}) == ["p01", "p03", "p04"]
+    assert new_names(100, {"p001"})[:2] == ["p002", "p003"]
+    assert len(set(new_names(100, {"p001"}))) == 100
+
+
+def test_a_summary_counts_what_was_generated():
+    made = generate_lists(ListRequest(20, OBJECTS, participants=2), None)
+    assert format_summary(made, [Path("q.csv")]).splitlines() == [
+        "2 participants, 20 questions each, about 6 objects (triplet)",
+        "of 40 trials: 34 to start with, 4 random, 2 repeated",
+        "4 random questions give an unbiased error: keep the column purpose with the answers",
+        "written: q.csv",
+    ]
+    assert made.participants == ["p01", "p02"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nearer.design.lists.inputs import check_names, names_or_file, new_names, read_allowed, read_groups, read_names
+from nearer.design.lists.inputs import check_names, names_or_file, read_allowed, read_groups, read_names
 
 
 def written(folder, text, name="given.csv"):
@@ -42,8 +42,6 @@ def test_groups_are_arguments_or_lines_of_a_file(tmp_path):
 def test_participants_are_arguments_or_lines_of_a_file(tmp_path):
     assert names_or_file(("ann", "bob"), "participant") == ["ann", "bob"]
     assert names_or_file((str(written(tmp_path, "participant\nann\nbob\n")),), "participant") == ["ann", "bob"]
-    assert new_names(100, ["p001"])[:2] == ["p002", "p003"]
-    assert len(set(new_names(100, ["p001"]))) == 100
 
 
 def test_unknown_names_are_rejected_with_a_suggestion():

@@ -14,7 +14,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
 from nearer.design.planning.plans import crossing, monotone
-from nearer.design.planning.prediction import Replication, generators
+from nearer.design.planning.prediction import Replication
 from nearer.design.planning.simulation import capped_rates, draw_ground_truth
 from nearer.embedding import TSTE
 from nearer.optimize.problems.margins import pair_distances
@@ -27,6 +27,14 @@ QUICK = TSTE(n_components=2, trace=0.02)
 def truth_of(**settings):
     design = Design(**{"n_objects": 25, "n_components": 3, "noise": 0.12, **settings})
     return draw_ground_truth(design, np.random.default_rng(0))
+
+
+def asked_with_ratios(**settings):
+    """A ground truth, answers to many triplets, and how far the logarithms of their two distances are apart."""
+    truth = truth_of(**settings)
+    asked = truth.ask(200_000, np.random.default_rng(1))
+    i, j, _, k = asked.rows.T
+    return truth, asked, np.abs(np.log(pair_distances(truth.points, i, j) / pair_distances(truth.points, i, k)))
 
 
 @cache
@@ -112,20 +120,14 @@ class TestAnswers:
             assert (rates / sizes)[free].max() >= (1 / sizes[~free]).max(initial=0)
 
     def test_close_calls_follow_the_logistic_rule(self):
-        truth = truth_of(noise=0.2)
-        asked = truth.ask(200_000, np.random.default_rng(1))
-        i, j, _, k = asked.rows.T
-        ratio = np.abs(np.log(pair_distances(truth.points, i, j) / pair_distances(truth.points, i, k)))
+        truth, asked, ratio = asked_with_ratios(noise=0.2)
         for low, high in [(0.0, 0.1), (0.5, 0.6), (1.0, 1.1)]:
             chosen = (ratio >= low) & (ratio < high)
             expected = np.mean(1 / (1 + np.exp(-truth.slopes[0] * ratio[chosen])))
             assert asked.is_correct[chosen].mean() == pytest.approx(expected, abs=0.015)
 
     def test_guesses_do_not_depend_on_the_distances(self):
-        truth = truth_of(noise=0.2, noise_model="guesses")
-        asked = truth.ask(100_000, np.random.default_rng(1))
-        i, j, _, k = asked.rows.T
-        ratio = np.abs(np.log(pair_distances(truth.points, i, j) / pair_distances(truth.points, i, k)))
+        _, asked, ratio = asked_with_ratios(noise=0.2, noise_model="guesses")
         close = ratio < np.median(ratio)
         assert asked.is_correct[close].mean() == pytest.approx(asked.is_correct[~close].mean(), abs=0.01)
 
@@ -198,9 +200,10 @@ class TestDesign:
 
 
 class TestSearch:
-    def test_monotone_errors_are_unchanged(self):
-        errors = np.array([0.4, 0.3, 0.1])
-        assert monotone(np.array([10, 20, 40]), errors) == pytest.approx(errors)
+    def test_errors_that_rise_are_leveled(self):
+        sizes, errors = np.array([10, 20, 40]), np.array([0.4, 0.3, 0.1])
+        assert monotone(sizes, errors) == pytest.approx(errors)
+        assert monotone(sizes, np.array([0.4, 0.2, 0.3])) == pytest.approx([0.4, 0.25, 0.25])
 
     def test_crossing_is_interpolated_in_the_logarithm(self):
         sizes = np.array([10, 100, 1000])
@@ -210,9 +213,7 @@ class TestSearch:
         assert crossing(sizes, errors, 0.2) == pytest.approx(1000)
 
     def test_answers_of_a_small_size_are_the_first_of_a_larger_one(self):
-        design = Design(12, 2)
-        (rng,) = generators(0, 1)
-        grown = Replication.start(design, rng)
+        grown = next(Replication.draw(1, 0, Design(12, 2)))
         small = grown._split(50)[0].rows
         assert (grown._split(9000)[0].rows[:50] == small).all()
         assert (grown._split(50)[0].rows == small).all()
@@ -233,27 +234,25 @@ class TestPredictedError:
         assert predicted.low <= predicted.error <= predicted.high
 
     def test_error_against_answers_has_the_noise_as_its_floor(self):
-        against = {
-            side: predict_error(
-                Design(15, 2, 0.15), 3000, against=side, estimator=QUICK, n_replications=3, random_state=0
-            )
-            for side in ("answers", "truth")
-        }
-        assert against["truth"].floor == 0 < against["truth"].error < 0.12
-        assert against["answers"].floor == 0.15 < against["answers"].error < 0.2
+        settings = {"estimator": QUICK, "n_replications": 3, "random_state": 0}
+        answers, truth = (
+            predict_error(Design(15, 2, 0.15), 3000, against=side, **settings) for side in ("answers", "truth")
+        )
+        assert truth.floor == 0 < truth.error < 0.12
+        assert answers.floor == 0.15 < answers.error < 0.2
 
     def test_invalid_settings_are_rejected(self):
         questions = Comparisons.from_triplets([[0, 1, 2]] * 150)
         with pytest.raises(ValueError, match="only 150 questions"):
             predict_error(Design(3, 2), 100, questions=questions)
-        with pytest.raises(ValueError, match="are about 3 objects"):
-            predict_error(Design(5, 2), 10, questions=questions)
-        with pytest.raises(ValueError, match="pilot must come from estimate_noise, got Comparisons"):
-            predict_error(Design(5, 2), 10, pilot=questions)
-        with pytest.raises(ValueError, match="neither 'answers' nor 'truth'"):
-            predict_error(Design(5, 2), 10, against="people")
-        with pytest.raises(ValueError, match="estimator must be one of"):
-            predict_error(Design(5, 2), 10, estimator="DMOE")
+        for settings, message in (
+            ({"questions": questions}, "are about 3 objects"),
+            ({"pilot": questions}, "pilot must come from estimate_noise, got Comparisons"),
+            ({"against": "people"}, "neither 'answers' nor 'truth'"),
+            ({"estimator": "DMOE"}, "estimator must be one of"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                predict_error(Design(5, 2), 10, **settings)
         for function in (plan, predict_error):
             with pytest.raises(ValueError, match=r"design must be a Design, .* got 20"):
                 function(20, 2)
@@ -314,17 +313,19 @@ class TestPlan:
         assert found.theorem_answers == theorem_bound(20, 2, 0.1)
         assert json.loads(json.dumps(found.to_dict()))["study"]["n_objects"] == 20
 
-    def test_targets_out_of_reach_are_rejected(self):
-        with pytest.raises(ValueError, match=r"10% are wrong.*against='truth'"):
-            quick_plan(target_error=0.1)
-        with pytest.raises(ValueError, match="errors stay above 0"):
-            quick_plan(target_error=0.0, against="truth")
-        with pytest.raises(ValueError, match="aim below it"):
-            quick_plan(target_error=0.5)
-        with pytest.raises(ValueError, match=r"would be more than most_answers=\d+"):
-            quick_plan(most_answers=100)
-        with pytest.raises(ValueError, match="price must be a finite number >= 0, got -1"):
-            quick_plan(price=-1)
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"target_error": 0.1}, r"10% are wrong.*against='truth'"),
+            ({"target_error": 0.0, "against": "truth"}, "errors stay above 0"),
+            ({"target_error": 0.5}, "aim below it"),
+            ({"most_answers": 100}, r"would be more than most_answers=\d+"),
+            ({"price": -1}, "price must be a finite number >= 0, got -1"),
+        ],
+    )
+    def test_targets_out_of_reach_are_rejected(self, settings, message):
+        with pytest.raises(ValueError, match=message):
+            quick_plan(**settings)
 
     def test_figure(self):
         found = quick_plan()
@@ -400,7 +401,7 @@ class TestPilot:
 
     def test_maps_are_learned_from_its_answers_and_further_ones(self):
         pilot, asked, _ = pilot_of()
-        study = Replication.start(Design(25, 2), np.random.default_rng(0), pilot=pilot)
+        study = Replication(Design(25, 2), np.random.default_rng(0), pilot=pilot)
         train, test = study._split(500)
         assert train.n_answers == 500
         assert test.n_answers == 4000
@@ -412,7 +413,7 @@ class TestPilot:
     @pytest.mark.parametrize("n_objects", [12, 40])
     def test_another_number_of_objects_is_a_new_study(self, n_objects):
         pilot, _, _ = pilot_of()
-        study = Replication.start(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
+        study = Replication(Design(n_objects, 2), np.random.default_rng(0), pilot=pilot)
         assert study.pilot is None
         assert study.truth.points.shape == (n_objects, 2)
         noises = [pilot.draw_ground_truth(Design(n_objects, 2), np.random.default_rng(seed)) for seed in range(20)]

@@ -67,12 +67,12 @@ class GreedyBatch:
         explained = np.maximum(self.shared - by_chance, 0.0)
         explained = explained / ((self.noise + self.variances) * max(unknown, _MIN_VARIANCE))
         per_facet = explained + self.map_weight * np.log1p(self.variances / self.noise)
-        gains: FloatArray = per_facet.reshape(self.n_questions, self.n_facets).sum(axis=1)
-        return gains
+        return per_facet.reshape(self.n_questions, self.n_facets).sum(axis=1)
 
-    def pick(self, barred: NDArray[np.bool_] | None = None) -> int | None:
+    def pick(self, barred: Collection[int] = ()) -> int | None:
         """Choose the best question left, and condition on its answer; None if there is none."""
-        candidates = self.is_open if barred is None else self.is_open & ~barred
+        candidates = self.is_open.copy()
+        candidates[list(barred)] = False
         if not candidates.any():
             return None
         best = int(np.where(candidates, self.gains(), -np.inf).argmax())
@@ -93,8 +93,7 @@ class GreedyBatch:
             sizes[facet] = update @ of_targets
             self.metric -= np.outer(update, update)
         # The features are large: they are read once for all facets.
-        both = (np.concatenate([updates, target_updates]) @ self.features).reshape(2, self.n_facets, -1)
-        by_update, by_target = both
+        by_update, by_target = (np.concatenate([updates, target_updates]) @ self.features).reshape(2, self.n_facets, -1)
         for facet in range(self.n_facets):
             self.shared += by_update[facet] * (sizes[facet] * by_update[facet] - 2 * by_target[facet])
         self.variances = np.maximum(self.variances - np.square(by_update).sum(axis=0), 0.0)
@@ -102,8 +101,7 @@ class GreedyBatch:
 
 def _centered(probabilities: FloatArray) -> FloatArray:
     """Return probabilities, (k, q), without their means, such that products are covariances."""
-    centered: FloatArray = (probabilities - probabilities.mean(axis=0)) / np.sqrt(len(probabilities))
-    return centered
+    return (probabilities - probabilities.mean(axis=0)) / np.sqrt(len(probabilities))
 
 
 class Acquisition:
@@ -127,10 +125,7 @@ class Acquisition:
 
     def fill_queue(self, k: int) -> None:
         """Choose k questions before anybody asks for them."""
-        while len(self.queue) < k:
-            chosen = self.batch.pick()
-            if chosen is None:
-                return
+        while len(self.queue) < k and (chosen := self.batch.pick()) is not None:
             self.queue.append(chosen)
 
     def peek(self, k: int, barred: Collection[QuestionKey]) -> NDArray[np.intp]:
@@ -144,16 +139,11 @@ class Acquisition:
         """Return the most informative question that is not barred; None if there is none."""
         closed = self._numbers(barred)
         chosen = next((number for number in self.queue if number not in closed), None)
-        if chosen is not None:
-            self.queue.remove(chosen)
-        else:
-            mask = np.zeros(len(self.questions), dtype=bool)
-            mask[list(closed)] = True
-            chosen = self.batch.pick(mask)
         if chosen is None:
-            return None
-        question: NDArray[np.intp] = self.questions[chosen]
-        return question
+            chosen = self.batch.pick(closed)
+        else:
+            self.queue.remove(chosen)
+        return None if chosen is None else self.questions[chosen]
 
     def _numbers(self, keys: Collection[QuestionKey]) -> set[int]:
         """Return the numbers of those candidates that have one of the keys."""
@@ -171,11 +161,10 @@ def target_probabilities(
     if focus is None:
         return None
     if isinstance(focus, str):
-        points = draws.points
-        squares = np.zeros((points.shape[1],) * 2)
-        for each in points:
-            norms = np.square(each).sum(axis=1)
-            squares += (norms[:, None] + norms - 2 * each @ each.T) / np.square(each).mean()
+        squares = np.zeros((draws.points.shape[1],) * 2)
+        for points in draws.points:
+            norms = np.square(points).sum(axis=1)
+            squares += (norms[:, None] + norms - 2 * points @ points.T) / np.square(points).mean()
         np.fill_diagonal(squares, np.inf)
         near = np.argsort(squares, axis=1)[:, : min(_N_NEIGHBORS, len(squares) - 1)]
         anchors = rng.integers(len(near), size=_N_TARGETS)

@@ -22,7 +22,8 @@ preposterior analysis (Raiffa and Schlaifer, 1961) in a normal approximation: no
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,14 +40,7 @@ from nearer.sampling.model import TRIAL_EXPONENT, Draws
 
 
 class HeldOutError(float):
-    """An error on random questions, as a number, with its interval.
-
-    Attributes
-    ----------
-    low, high : float
-        The ends of its 95% interval.
-    n_answers : int
-        Answers to random questions that it comes from.
+    """An error on random questions, a number with a 95% interval from ``low`` to ``high``; of ``n_answers`` of these.
 
     Examples
     --------
@@ -76,77 +70,63 @@ def held_out_error(draws: Draws, record: Record) -> HeldOutError:
     tests = [number for number, purpose in enumerate(record.purposes) if purpose == TEST]
     if not tests:
         raise ValueError("there are no answers to random questions yet; ask more, or raise test_share")
-    answers_by_key = _answers_by_key(record)
-    wrong = []
-    for number in tests:
-        held = held_out_probabilities(draws, record, number, answers_by_key)
-        wrong.append(float(np.mean((held < 0.5) + 0.5 * (held == 0.5))))
-    return HeldOutError.of(np.array(wrong))
+    held = held_out_probabilities(draws, record, tests)
+    return HeldOutError.of(np.array([np.mean((each < 0.5) + 0.5 * (each == 0.5)) for each in held]))
 
 
-def held_out_probabilities(
-    draws: Draws, record: Record, number: int, answers_by_key: dict[QuestionKey, list[int]] | None = None
-) -> FloatArray:
-    """Return the probability of each comparison of an answer, (r,), as if its question had never been asked."""
-    key = record.keys[number]
-    same = [number] if key is None else (answers_by_key or _answers_by_key(record))[key]
-    logs = np.sum([_likelihood(draws, record.answers[at])[1] for at in same], axis=0)
-    weights = np.exp(logs.min() - logs)
-    probabilities: FloatArray = weights @ _likelihood(draws, record.answers[number])[0] / weights.sum()
-    return probabilities
-
-
-def _answers_by_key(record: Record) -> dict[QuestionKey, list[int]]:
-    """Return the numbers of all answers that count to each question."""
-    numbers: dict[QuestionKey, list[int]] = {}
+def held_out_probabilities(draws: Draws, record: Record, numbers: Iterable[int]) -> list[FloatArray]:
+    """Return the probability of each comparison of some answers, (r,), as if their questions had never been asked."""
+    answers_by_key: dict[QuestionKey, list[int]] = {}
     for number, (key, purpose) in enumerate(zip(record.keys, record.purposes, strict=True)):
         if key is not None and purpose != AGAIN:
-            numbers.setdefault(key, []).append(number)
-    return numbers
+            answers_by_key.setdefault(key, []).append(number)
+    found = []
+    for number in numbers:
+        key = record.keys[number]
+        same = [number] if key is None else answers_by_key[key]
+        logs = np.sum([_likelihood(draws, record.answers[at])[1] for at in same], axis=0)
+        weights = np.exp(logs.min() - logs)
+        found.append(weights @ _likelihood(draws, record.answers[number])[0] / weights.sum())
+    return found
 
 
 def _likelihood(draws: Draws, rows: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
     """Return the probability of each comparison of an answer in each draw, (k, r), and the log of the whole, (k,)."""
-    i, j, l, k = rows.T  # noqa: E741
     points = draws.points
-    near, far = (np.square(points[:, a] - points[:, b]).sum(axis=2) for a, b in ((i, j), (l, k)))
+    near, far = (np.square(points[:, a] - points[:, b]).sum(axis=2) for a, b in (rows[:, :2].T, rows[:, 2:].T))
     held = draws.answer_model.probability(near, far)
     return held, len(rows) ** -TRIAL_EXPONENT * np.log(held).sum(axis=1)
 
 
-class MapErrors(NamedTuple):
-    """Errors of a map, each of k draws being the truth in turn, (k,) each."""
+def map_errors(
+    predicted: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the errors of predictions, (t,) or (k, t), where truths have log-odds, (k, t), and lapse rates, (k,).
 
-    truth: FloatArray  # share of comparisons about which the map errs
-    floor: FloatArray  # share of new answers that are wrong themselves
-    excess: FloatArray  # by how much the error on new answers is above that
-
-
-def map_errors(predicted: NDArray[np.bool_], odds: FloatArray, lapses: FloatArray) -> MapErrors:
-    """Return the errors of predictions, (t,) or (k, t), where truths have log-odds, (k, t), and lapse rates, (k,)."""
+    For each truth, (k,), they are the shares of comparisons about which the map errs and of new answers that are wrong
+    themselves (the floor), and by how much the error on new answers is above that (the excess).
+    """
     probabilities = answer_probability(odds, lapses[:, None])
     wrong = (odds > 0) != predicted
     floor = np.minimum(probabilities, 1 - probabilities).mean(axis=1)
-    return MapErrors(wrong.mean(axis=1), floor, (wrong * np.abs(2 * probabilities - 1)).mean(axis=1))
+    return wrong.mean(axis=1), floor, (wrong * np.abs(2 * probabilities - 1)).mean(axis=1)
 
 
-class ErrorReduction(NamedTuple):
-    """How much errors fall, as shares of the error now: expected, and for each truth, (k,)."""
+def error_reduction(
+    odds: FloatArray, lapse: float, deviations: FloatArray, learned: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return how much errors about the truth and their excess will fall, as shares of the mean now, for truths, (k,).
 
-    truth: float
-    excess: float
-    truths: FloatArray
-    excesses: FloatArray
-
-
-def error_reduction(odds: FloatArray, lapse: float, deviations: FloatArray, learned: FloatArray) -> ErrorReduction:
-    """Return how much errors will fall, given log-odds by draws, (j, t), and deviations and what is learned, (k, t)."""
+    Given are log-odds by draws, (j, t), and the deviations of truths and what is learned of them, (k, t).
+    """
     mean, lapses = odds.mean(axis=0), np.full(len(deviations), lapse)
     scale = odds.std(axis=0) / np.maximum(np.sqrt((deviations**2).mean(axis=0)), np.finfo(np.float64).tiny)
     truths = mean + scale * deviations
-    now, then = (map_errors(predicted > 0, truths, lapses) for predicted in (mean, mean + scale * learned))
-    reductions = []
-    for before, after in ((now.truth, then.truth), (now.excess, then.excess)):
+    truth, _, excess = map_errors(mean > 0, truths, lapses)
+    truth_then, _, excess_then = map_errors(mean + scale * learned > 0, truths, lapses)
+
+    def fall(before: FloatArray, after: FloatArray) -> FloatArray:
         average = float(before.mean())
-        reductions.append((before - after) / average if average > 0 else np.zeros(len(deviations)))
-    return ErrorReduction(float(reductions[0].mean()), float(reductions[1].mean()), *reductions)
+        return (before - after) / average if average > 0 else np.zeros(len(before))
+
+    return fall(truth, truth_then), fall(excess, excess_then)

@@ -21,7 +21,7 @@ similarity transformations.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,13 +56,6 @@ class WeightedComparisons(NamedTuple):
     weights: FloatArray
 
 
-class FutureQuestions(NamedTuple):
-    """Questions, (q, width), and how many answers each represents, (q,)."""
-
-    questions: NDArray[np.intp]
-    counts: FloatArray
-
-
 class Lookahead:
     """Questions that may be asked, and their answers by draws from the posterior."""
 
@@ -71,35 +64,33 @@ class Lookahead:
 
     def truth(self, number: int) -> DrawnModel:
         """Return one of the draws."""
-        points, slopes, offsets, lapses = self.draws
-        answers = AnswerModel(float(slopes[number]), float(offsets[number]), float(lapses[number]))
-        return DrawnModel(points[number], answers)
+        points, *parameters = self.draws
+        return DrawnModel(points[number], AnswerModel(*(float(values[number]) for values in parameters)))
 
-    def next_questions(self, n_answers: int, choose: Choose) -> FutureQuestions:
-        """Return the next questions: random, or chosen jointly but for the share of tests and repeats."""
+    def next_questions(self, n_answers: int, choose: Choose) -> tuple[NDArray[np.intp], FloatArray]:
+        """Return the next questions, (q, width), and how many answers each represents, (q,).
+
+        They are random, or chosen jointly but for the share of tests and repeats.
+        """
         n_chosen = 0 if choose == "random" else round(n_answers * (1 - RANDOM_SHARE))
         drawn = self.pool.draw(max(n_answers - n_chosen, 1), self.rng)
         if n_chosen == 0:
-            return FutureQuestions(drawn, np.full(len(drawn), n_answers / len(drawn)))
+            return drawn, np.full(len(drawn), n_answers / len(drawn))
         candidates = self.pool.all_or_sample(_N_CANDIDATES, self.rng)
         probabilities = self.pool.form.probabilities(self.draws, candidates)
         batch = GreedyBatch(probabilities, n_coordinates=self.draws.points[0].size)
-        picked = [batch.pick() for _ in range(min(n_chosen, _MAX_PICKED, len(candidates)))]
-        chosen = candidates[[number for number in picked if number is not None]]
+        picked: list[Any] = [batch.pick() for _ in range(min(n_chosen, _MAX_PICKED, len(candidates)))]
+        chosen = candidates[picked]
         counts = np.repeat([n_chosen / len(chosen), (n_answers - n_chosen) / len(drawn)], [len(chosen), len(drawn)])
-        return FutureQuestions(np.concatenate([chosen, drawn]), counts)
+        return np.concatenate([chosen, drawn]), counts
 
-    def simulate(self, future: FutureQuestions, number: int) -> WeightedComparisons:
+    def simulate(self, questions: NDArray[np.intp], counts: FloatArray, number: int) -> WeightedComparisons:
         """Return answers if a draw were the truth, with the weights that the posterior gives them."""
-        probabilities = self.pool.form.probabilities(self.draws.one(number), future.questions)[0]
-        rows = self._answers(future.questions, probabilities)
+        probabilities = self.pool.form.probabilities(self.draws.one(number), questions)[0]
+        rows = self._answers(questions, probabilities)
         per_answer = rows.shape[1]
-        weights = np.repeat(future.counts * per_answer**-TRIAL_EXPONENT, per_answer)
+        weights = np.repeat(counts * per_answer**-TRIAL_EXPONENT, per_answer)
         return WeightedComparisons(rows.reshape(-1, 4), weights)
-
-    def log_odds(self, rows: NDArray[np.integer]) -> FloatArray:
-        """Return the log-odds of comparisons, (m, 4), by each draw, (k, m)."""
-        return np.array([log_odds(self.truth(number), rows) for number in range(len(self.draws))])
 
     def test_comparisons(self, k: int) -> NDArray[np.intp]:
         """Return k comparisons from answers to random questions, (k, 4), one of each answer."""
@@ -110,25 +101,13 @@ class Lookahead:
             rows = np.flatnonzero(some == number)
             probabilities[rows] = self.pool.form.probabilities(self.draws.one(int(number)), questions[rows])[0]
         answers = self._answers(questions, probabilities)
-        compared: NDArray[np.intp] = answers[np.arange(k), self.rng.integers(answers.shape[1], size=k)]
-        return compared
+        return answers[np.arange(k), self.rng.integers(answers.shape[1], size=k)]
 
     def _answers(self, questions: NDArray[np.intp], probabilities: FloatArray) -> NDArray[np.intp]:
         """Return the comparisons of a random answer to each question, (q, r, 4)."""
         uniform = self.rng.random(len(questions))[:, None]
         answers = np.minimum((np.cumsum(probabilities, axis=1) < uniform).sum(axis=1), probabilities.shape[1] - 1)
-        positions = self.pool.form.rows[answers]  # (q, r, 4)
-        rows: NDArray[np.intp] = questions[np.arange(len(questions))[:, None, None], positions]
-        return rows
-
-
-class PreposteriorDraws(NamedTuple):
-    """How far the truth may be from the map, k times, and what answers to come would reveal of that."""
-
-    deviations: FloatArray  # (k, t): in the log-odds of comparisons
-    learned: FloatArray  # (k, t)
-    squares_now: FloatArray  # (n,): mean squared displacements of objects from the truth, before and after
-    squares_then: FloatArray  # (n,)
+        return questions[np.arange(len(questions))[:, None, None], self.pool.form.rows[answers]]
 
 
 def draw_preposterior(
@@ -139,22 +118,28 @@ def draw_preposterior(
     k: int,
     rng: np.random.Generator,
     n_axes: int | None = None,
-) -> PreposteriorDraws:
-    """Draw k truths around a map, and what future answers reveal of them, for the comparisons ``tested``, (t, 4).
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Draw k truths around a map, and what future answers reveal of them.
 
-    With ``n_axes`` displacements are along the first axes only.
+    Return the deviations in the log-odds of the comparisons ``tested``, (k, t), what is learned of them, (k, t), and
+    the mean squared displacements of objects from the truth before and after, (n,), along the first ``n_axes``.
     """
-    size = truth.points.size
-    root = _information_root(truth, future)
-    before = _prior_precision(truth.points) + _information(_information_root(truth, known))
+    points, root, known_root = truth.points, _information_root(truth, future), _information_root(truth, known)
+    spreads = points.var(axis=0)
+    prior = np.diag(np.tile(1 / np.maximum(spreads, _MIN_VARIANCE * spreads.sum()), len(points)))
+    before = prior + (known_root.T @ known_root).toarray()
     factor = cho_factor(before, lower=True)
-    deviations = solve_triangular(factor[0], rng.standard_normal((size, k)), lower=True, trans="T")
+    deviations = solve_triangular(factor[0], rng.standard_normal((points.size, k)), lower=True, trans="T")
     observed = root.T @ (root @ deviations + rng.standard_normal((root.shape[0], k)))
-    learned = cho_solve(cho_factor(before + _information(root), lower=True), observed)
-    gradients = log_odds_jacobian(truth, tested)
-    similarities = _similarities(truth.points)
-    now, then = (_mean_squares(each, similarities, truth.points, n_axes) for each in (deviations, deviations - learned))
-    return PreposteriorDraws((gradients @ deviations).T, (gradients @ learned).T, now, then)
+    learned = cho_solve(cho_factor(before + (root.T @ root).toarray(), lower=True), observed)
+    gradients, similarities = log_odds_jacobian(truth, tested), _similarities(points)
+
+    def mean_squares(changes: FloatArray) -> FloatArray:
+        rest = changes - similarities @ (similarities.T @ changes)
+        return (rest**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
+
+    squares = mean_squares(deviations), mean_squares(deviations - learned)
+    return (gradients @ deviations).T, (gradients @ learned).T, *squares
 
 
 def log_odds(truth: DrawnModel, rows: NDArray[np.integer]) -> FloatArray:
@@ -188,25 +173,6 @@ def _information_root(truth: DrawnModel, comparisons: WeightedComparisons) -> cs
     return csr_array(log_odds_jacobian(truth, comparisons.rows).multiply(weights[:, None]))
 
 
-def _information(root: csr_array) -> FloatArray:
-    """Return the Fisher information about the coordinates, (n p, n p)."""
-    information: FloatArray = (root.T @ root).toarray()
-    return information
-
-
-def _prior_precision(points: FloatArray) -> FloatArray:
-    """Return the precision of a normal cloud with the spreads of a map, (n p, n p)."""
-    spreads = points.var(axis=0)
-    return np.diag(np.tile(1 / np.maximum(spreads, _MIN_VARIANCE * spreads.sum()), len(points)))
-
-
-def _mean_squares(changes: FloatArray, similarities: FloatArray, points: FloatArray, n_axes: int | None) -> FloatArray:
-    """Return the mean squared displacements, (n,), of changes, (n p, k), without similarity transformations."""
-    rest = changes - similarities @ (similarities.T @ changes)
-    squares: FloatArray = (rest**2).mean(axis=1).reshape(points.shape)[:, :n_axes].sum(axis=1)
-    return squares
-
-
 def _similarities(points: FloatArray) -> FloatArray:
     """Return an orthonormal basis, (n p, j), of infinitesimal translations, rotations and scaling."""
     n, p = points.shape
@@ -219,5 +185,4 @@ def _similarities(points: FloatArray) -> FloatArray:
     rows = np.array(moves).reshape(len(moves), -1)
     squares, vectors = np.linalg.eigh(rows @ rows.T)  # of few rows: a decomposition of all coordinates takes long
     kept = squares > _DEPENDENCE_TOL * squares[-1]
-    basis: FloatArray = rows.T @ (vectors[:, kept] / np.sqrt(squares[kept]))
-    return basis
+    return rows.T @ (vectors[:, kept] / np.sqrt(squares[kept]))

@@ -61,8 +61,7 @@ class Form:
 
     def comparisons(self, question: NDArray[np.integer], answer: int) -> NDArray[np.intp]:
         """Return the comparisons of an answer, (r, 4): near pair and far pair of objects."""
-        rows: NDArray[np.intp] = np.asarray(question, dtype=np.intp)[self.rows[answer]]
-        return rows
+        return np.asarray(question, dtype=np.intp)[self.rows[answer]]
 
     def probabilities(self, draws: Draws, questions: NDArray[np.integer]) -> FloatArray:
         """Return the probability of each answer to each question in each draw, (k, q, o).
@@ -99,31 +98,24 @@ def form_of(kind: str) -> Form:
 
     The last is to choose the two of eight objects that are nearest to another.
     """
-    if kind == "triplet":
-        return Form(kind, 3, True, np.array([[[0, 1, 0, 2]], [[0, 2, 0, 1]]]), ((1,), (2,)))
-    others = ((0, 1, 2), (1, 0, 2), (2, 0, 1))
-    if kind == "odd-one-out":
-        rows = [[[a, b, a, odd], [a, b, b, odd]] for odd, a, b in others]
+    if kind in ("odd-one-out", "most-central"):
+        rows = [
+            [[a, b, a, one], [a, b, b, one]] if kind == "odd-one-out" else [[one, a, a, b], [one, b, a, b]]
+            for one, a, b in ((0, 1, 2), (1, 0, 2), (2, 0, 1))
+        ]
         return Form(kind, 3, False, np.array(rows), ((0,), (1,), (2,)))
-    if kind == "most-central":
-        rows = [[[center, a, a, b], [center, b, a, b]] for center, a, b in others]
-        return Form(kind, 3, False, np.array(rows), ((0,), (1,), (2,)))
-    found = _GRID_FORM.fullmatch(kind)
-    if found and 0 < int(found[1]) < int(found[2]) <= 20:
-        return _grid(int(found[1]), int(found[2]))
-    raise ValueError(
-        f"kind={kind!r}: it must be 'triplet', 'odd-one-out', 'most-central', or such as '2 of 8' for a grid"
-    )
-
-
-def _grid(n_chosen: int, n_shown: int) -> Form:
-    """Return the form of grids: the chosen objects are nearer to the anchor than all others shown."""
-    shown = range(1, n_shown + 1)
+    found = _GRID_FORM.fullmatch("1 of 2" if kind == "triplet" else kind)
+    n_chosen, n_shown = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 0 < n_chosen < n_shown <= 20:
+        raise ValueError(
+            f"kind={kind!r}: it must be 'triplet', 'odd-one-out', 'most-central', or such as '2 of 8' for a grid"
+        )
+    name, shown = f"{n_chosen} of {n_shown}", range(1, n_shown + 1)
     chosen = tuple(combinations(shown, n_chosen))
     if len(chosen) > _MAX_ANSWERS:
-        raise ValueError(f"'{n_chosen} of {n_shown}' has {len(chosen)} answers; at most {_MAX_ANSWERS} can be weighed")
+        raise ValueError(f"'{name}' has {len(chosen)} answers; at most {_MAX_ANSWERS} can be weighed")
     rows = [[[0, near, 0, far] for near in some for far in shown if far not in some] for some in chosen]
-    return Form(f"{n_chosen} of {n_shown}", n_shown + 1, True, np.array(rows), chosen)
+    return Form(kind if kind == "triplet" else name, n_shown + 1, True, np.array(rows), chosen)
 
 
 class Pool:
@@ -147,14 +139,11 @@ class Pool:
                 raise ValueError("an object is in two groups of apart; merge these groups")
             self.groups[members] = n_objects + number
         self.allowed: NDArray[np.intp] | None = None
-        self._keys: set[QuestionKey] | None = None
-        if allowed is None:
-            self.size = self._count()
-        else:
+        if allowed is not None:
             distinct = self._distinct(np.asarray(allowed, dtype=np.intp))
             self.allowed = distinct[self._is_valid(distinct)]
             self._keys = set(form.keys(self.allowed))
-            self.size = len(self.allowed)
+        self.size = self._count() if self.allowed is None else len(self.allowed)
         if self.size == 0:
             raise ValueError(
                 f"no question is left that may be asked: one shows {form.width} objects that are not kept apart, of "
@@ -162,7 +151,7 @@ class Pool:
             )
 
     def __contains__(self, key: QuestionKey) -> bool:
-        if self._keys is not None:
+        if self.allowed is not None:
             return key in self._keys
         return len(key) == self.form.width and bool(self._is_valid(np.array([key]))[0])
 
@@ -170,13 +159,11 @@ class Pool:
         """Return k questions, (k, width), uniform with replacement, with options in random order."""
         if self.allowed is not None:
             return self.shuffled(self.allowed[rng.integers(len(self.allowed), size=k)], rng)
-        parts: list[NDArray[np.intp]] = []
-        missing = k
-        while missing > 0:
+        found = np.empty((0, self.form.width), dtype=np.intp)
+        while (missing := k - len(found)) > 0:
             drawn = rng.integers(self.n_objects, size=(2 * missing + 10, self.form.width))
-            parts.append(drawn[self._is_valid(drawn)][:missing])
-            missing -= len(parts[-1])
-        return np.concatenate(parts)
+            found = np.concatenate([found, drawn[self._is_valid(drawn)][:missing]])
+        return found
 
     def all_or_sample(self, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return all distinct questions if there are at most k, else about k of them."""
@@ -215,8 +202,7 @@ class Pool:
     def shuffled(self, questions: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.intp]:
         """Return questions with their options in random order."""
         first = int(self.form.has_anchor)
-        options = rng.permuted(questions[:, first:], axis=1)
-        return np.column_stack([questions[:, :first], options]).astype(np.intp)
+        return np.column_stack([questions[:, :first], rng.permuted(questions[:, first:], axis=1)]).astype(np.intp)
 
     def _distinct(self, questions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the first of questions with the same key."""
@@ -235,20 +221,17 @@ class Pool:
                     drawn = drawn[self._is_valid(drawn)]
                 yield drawn
             return
-        everything = self._enumerate() if self.allowed is None else self.allowed
+        everything = self.allowed
+        if everything is None:
+            sets = np.array(list(combinations(range(self.n_objects), self.form.width)), dtype=np.intp)
+            everything = sets = sets[self._is_valid(sets)]
+            if self.form.has_anchor:
+                places = range(self.form.width)
+                turns = [np.column_stack([sets[:, at], np.delete(sets, at, axis=1)]) for at in places]
+                everything = np.concatenate(turns)
         if about is not None:
             everything = everything[(everything == about).any(axis=1)]
         yield self.shuffled(rng.permutation(everything), rng)
-
-    def _enumerate(self) -> NDArray[np.intp]:
-        """Return all questions."""
-        width, n = self.form.width, self.n_objects
-        sets = np.array(list(combinations(range(n), width)), dtype=np.intp)
-        sets = sets[self._is_valid(sets)]
-        if not self.form.has_anchor:
-            return sets
-        anchored = [np.column_stack([sets[:, at], np.delete(sets, at, axis=1)]) for at in range(width)]
-        return np.concatenate(anchored)
 
     def _count(self) -> int:
         """Return the number of sets of objects of different groups, times the number of anchors that each may have."""
@@ -261,5 +244,4 @@ class Pool:
     def _is_valid(self, questions: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return whether all objects of each question are of different groups."""
         groups = np.sort(self.groups[questions], axis=1)
-        result: NDArray[np.bool_] = (groups[:, 1:] != groups[:, :-1]).all(axis=1)
-        return result
+        return (groups[:, 1:] != groups[:, :-1]).all(axis=1)

@@ -3,8 +3,8 @@
 A posterior of a few more answers is nearly the one before. So several chains start from draws of that one, with the
 scales and step size that its chains had found, and after a few steps of adaptation they draw from the new one. Chains
 that only continue may stay in a mode that later answers have made negligible; so whenever answers have grown by a
-third, or objects come up for the first time, chains restart from the best of several starts. Chosen questions leave
-more modes than random ones do, so there are many of these, and a draw of the former posterior is one of them.
+third, or objects come up for the first time, chains restart from the best of many starts (chosen questions leave more
+modes than random ones do), of which a draw of the former posterior is one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,12 +62,10 @@ def update_posterior(
     model, seen = model_of(comparisons, p)
     rng = np.random.default_rng(seed)
     children = np.random.SeedSequence(int(rng.integers(2**63)))
-    m = len(comparisons)
-    settings = INITIAL_SETTINGS
-    if m > _MANY_ANSWERS:
-        settings = replace(settings, n_starts=4, n_steps=1000)
+    m = n_at_restart = len(comparisons)
+    settings = replace(INITIAL_SETTINGS, n_starts=4, n_steps=1000) if m > _MANY_ANSWERS else INITIAL_SETTINGS
     starts: list[FloatArray] = []
-    pace, n_at_restart = None, m
+    pace = None
     if before is not None and np.array_equal(seen, before._seen):
         starts, pace = _continued(before, model, rng)
         if m <= _RESTART_GROWTH * before.n_answers_at_restart:
@@ -76,11 +74,16 @@ def update_posterior(
             starts, pace = starts[:1], None
     sampled = sample_until_converged(model, settings, starts, children, n_threads, pace=pace, silent=silent)
     unknowns = sampled.unknowns.reshape(-1, model.size)
-    unknowns = unknowns[np.unique(np.linspace(0, len(unknowns) - 1, _MAX_DRAWS).round().astype(int))]
+    unknowns = unknowns[evenly_spaced(len(unknowns), _MAX_DRAWS)]
     larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
     draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
     assert sampled.pace is not None
     return Posterior(draws, m, n_at_restart, unknowns, sampled.pace, seen)
+
+
+def evenly_spaced(n: int, k: int) -> NDArray[np.intp]:
+    """Return the positions of at most k of n draws, the first and the last among them."""
+    return np.unique(np.linspace(0, n - 1, k).round().astype(np.intp))
 
 
 def _continued(before: Posterior, model: Model, rng: np.random.Generator) -> tuple[list[FloatArray], Pace]:
@@ -94,44 +97,39 @@ def _continued(before: Posterior, model: Model, rng: np.random.Generator) -> tup
     return list(starts), Pace(scales, before._pace.step)
 
 
-Data = TypeVar("Data")
-Result = TypeVar("Result")
+class BackgroundLearner:
+    """Computes ``learn(count, former_result)`` of the latest count in a thread; the result stays if that fails."""
 
-
-class BackgroundLearner(Generic[Data, Result]):
-    """Computes ``learn(data, former_result)`` of the latest data in a thread; the result stays if that fails."""
-
-    def __init__(self, learn: Callable[[Data, Result | None], Result]) -> None:
+    def __init__(self, learn: Callable[[int, Any], Any]) -> None:
         self.learn = learn
-        self.result: Result | None = None
-        self._latest: list[Data] = []  # one at most: what was submitted since the thread last looked
+        self.result: Any = None
+        self._latest: int | None = None  # what was submitted since the thread last looked
         self._changed = threading.Condition()
         self._is_running = False
 
-    def submit(self, data: Data) -> None:
-        """Take new data, and return at once."""
+    def submit(self, count: int) -> None:
+        """Take a new count, and return at once."""
         with self._changed:
-            self._latest = [data]
+            self._latest = count
             if not self._is_running:
                 self._is_running = True
                 threading.Thread(target=self._run, name="nearer-active", daemon=True).start()
 
-    def wait(self, seconds: float | None = None) -> bool:
-        """Wait until all data are processed, or time is up; return whether they are."""
+    def wait(self) -> None:
+        """Wait until the latest count is processed."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._is_running, seconds)
+            self._changed.wait_for(lambda: not self._is_running)
 
     def _run(self) -> None:
-        """Learn until there are no new data."""
         while True:
             with self._changed:
-                if not self._latest:
+                count, self._latest = self._latest, None
+                if count is None:
                     self._is_running = False
                     self._changed.notify_all()
                     return
-                data = self._latest.pop()
             try:
-                self.result = self.learn(data, self.result)
+                self.result = self.learn(count, self.result)
             except Exception as error:  # whatever it is, questions continue
                 if not threading.main_thread().is_alive():  # the program ends, and nobody asks any more
                     return

@@ -41,9 +41,8 @@ class Questions:
     Questions are chosen from a pool, in batches of the most joint information; see `nearer.design.active.acquisition`.
     A share of them is drawn at random instead, since an error over chosen questions, which are hard, is biased.
 
-    Answers may come in any order and at any time, also to questions that were never asked. Contradictory answers are
-    answers: the model expects people to err. If an annotator answers a question a second time that was not asked as a
-    repeat, the first answer counts, and the second is kept without counting.
+    Answers may come in any order, contradict each other, and be to questions that were never asked. If an annotator
+    answers a question a second time that was not asked as a repeat, the second answer is kept without counting.
 
     Parameters
     ----------
@@ -66,12 +65,6 @@ class Questions:
     repeat_share : float
         Share of questions that repeat former ones, of other annotators where they are named, for the noise ceiling.
     random_state : int, Generator, SeedSequence or None
-
-    Attributes
-    ----------
-    form : Form
-    pool : Pool
-    mix : QuestionMix
 
     Examples
     --------
@@ -104,15 +97,21 @@ class Questions:
         self.mix = QuestionMix(test_share, repeat_share)
         if self.mix.chosen_share <= 0:
             raise ValueError("test_share and repeat_share must leave room for other questions: below 1 together")
-        if n_components is not None:
-            check_integer("n_components", n_components, 1)
-        if n_components is not None and n_components >= len(self.objects_):
+        if n_components is not None and check_integer("n_components", n_components, 1) >= len(self.objects_):
             raise ValueError(f"{pluralize(len(self.objects_), 'object')} have no map of {n_components} dimensions")
         self.n_components = n_components
         self.form: Form = form_of(kind)
         self._allowed = None if allowed is None else self._objects.positions(allowed, self.form.width)
         self._apart = [[self._objects.position(each) for each in group] for group in apart]
-        self._focus = self._checked_focus(focus)
+        self._focus: NDArray[np.intp] | str | None = None
+        if focus is not None and not isinstance(focus, str):
+            self._focus = np.array([self._objects.position(each) for each in focus], dtype=np.intp)
+            if len(np.unique(self._focus)) < 3:
+                raise ValueError(f"focus needs three objects or more, got {len(self._focus)}")
+        elif focus in (None, "neighbors"):
+            self._focus = focus
+        else:
+            raise ValueError(f"focus={focus!r}: it must be 'neighbors' or a list of objects")
         self.pool = Pool(self.form, len(self.objects_), self._allowed, self._apart)
         self._rng = np.random.default_rng(int(stream(random_state, "questions").integers(2**62)))
         self._seed = int(stream(random_state, "start").integers(2**31))
@@ -121,10 +120,10 @@ class Questions:
         self._lock, self._fitting = threading.RLock(), threading.Lock()
         self._silent = True  # whether learning shows no progress bar
         self._has_unlearned = False  # whether there are answers added with learn=False
-        self._learner: BackgroundLearner[int, tuple[Posterior, Acquisition]] = BackgroundLearner(self._learn)
+        self._learner = BackgroundLearner(self._learn)
 
     def ask(self, k: int, annotator: Any = None) -> QuestionBatch:
-        """Return the next k questions, at once.
+        """Return the next k questions, at once: rows of labels, (k, width), with the purpose of each.
 
         Parameters
         ----------
@@ -132,40 +131,33 @@ class Questions:
         annotator : label, optional
             Who will answer: nobody gets a question twice. If left out, a question may come again once it has been
             answered, since answers are noisy; of a list of allowed ones each is asked once.
-
-        Returns
-        -------
-        QuestionBatch
-            Rows of labels, (k, width), with the purpose of each.
         """
         check_integer("k", k, 1)
         with self._lock:
-            barred = self._barred(annotator)
+            if annotator is not None:
+                barred = set(self._record.seen[annotator])
+            elif self.pool.allowed is None:
+                barred = {key for who, key in self._record.open if who is None}
+            else:
+                barred = set().union(*self._record.seen.values())
             left = self.pool.size - sum(key in self.pool for key in barred)
             if k > left:
                 raise ValueError(f"there are {pluralize(left, 'question')} left to ask, not {k}; ask for fewer")
-            chosen: list[tuple[NDArray[np.intp], str]] = []
-            n_asked = self._record.n_asked()
+            chosen, n_asked = [], self._record.n_asked()
             for _ in range(k):
                 question, purpose = self._next(annotator, barred, n_asked)
                 n_asked[purpose] += 1
                 barred.add(self.form.keys(question[None])[0])
                 chosen.append((question, purpose))
                 self._record.ask(question, purpose, annotator)
-        rows = self.objects_[np.array([question for question, _ in chosen])]
-        return QuestionBatch(rows, [purpose for _, purpose in chosen])
+        questions, purposes = zip(*chosen, strict=True)
+        return QuestionBatch(self.objects_[np.array(questions)], list(purposes))
 
     def peek(self, k: int, without: Any = ()) -> NDArray[Any]:
         """Return the k questions that would be chosen next, (at most k, width), and ask none of them.
 
-        For programs that assign questions to many annotators at once, and report later who answered which. There are
-        none before there is a posterior to choose by.
-
-        Parameters
-        ----------
-        k : int
-        without : array-like of labels, shape (j, width), optional
-            Questions that are assigned already.
+        For programs that assign questions to many annotators at once, and report later who answered which; ``without``
+        are those assigned already. There are none before there is a posterior to choose by.
         """
         check_integer("k", k, 1)
         learned = self._learner.result
@@ -186,6 +178,8 @@ class Questions:
     ) -> None:
         """Add answers, and return at once; the posterior is updated in the background.
 
+        Unknown objects and invalid answers raise a ValueError, and nothing of the call is kept.
+
         Parameters
         ----------
         rows : array-like, shape (k, width), or Comparisons
@@ -200,31 +194,23 @@ class Questions:
         learn : bool
             Whether the posterior that questions are chosen by is updated. `model_`, and what follows from it, use these
             answers in any case.
-
-        Raises
-        ------
-        ValueError
-            About unknown objects, and invalid answers. Nothing of the call is kept then.
         """
-        if isinstance(rows, Comparisons):
-            responses = self._objects.responses_in(rows)
-        else:
-            responses = self._objects.responses(self.form, rows, answers, annotator)
-        given = _checked_purposes(purposes, len(rows))
+        responses = self._objects.responses(self.form, rows, answers, annotator)
+        given = None if purposes is None else np.asarray(purposes, dtype=np.str_)
+        if given is not None and given.shape != (len(rows),):
+            raise ValueError(f"there are {len(given)} purposes of {pluralize(len(rows), 'row')}")
+        unknown = [] if given is None else sorted(set(given.tolist()) - set(PURPOSES))
+        if unknown:
+            raise ValueError(f"{quote_all(unknown)}: purposes are {quote_all(list(PURPOSES))}")
         with self._lock:
-            for comparisons, who, row in zip(*responses, strict=True):
+            for comparisons, who, row in responses:
                 self._record.tell(comparisons, who, None if given is None else str(given[row]))
             self._has_unlearned = not learn
             if learn:
                 self._learn_if_enough()
 
     def add(self, objects: Iterable[Any]) -> None:
-        """Add objects, which are asked about at once.
-
-        Parameters
-        ----------
-        objects : sequence of labels
-        """
+        """Add objects, which are asked about at once."""
         if self._allowed is not None:
             raise ValueError("allowed lists the questions; create new Questions with a list that has the new objects")
         with self._lock:
@@ -236,13 +222,7 @@ class Questions:
                 self._learner.submit(len(self._record))
 
     def update(self, *, progress: bool = True) -> None:
-        """Learn from all answers, those of ``tell(..., learn=False)`` as well, and wait until it is done.
-
-        Parameters
-        ----------
-        progress : bool
-            Whether a terminal shows a progress bar.
-        """
+        """Learn from all answers, those of ``tell(..., learn=False)`` as well, and wait until it is done."""
         self._silent = not progress
         try:
             with self._lock:
@@ -253,28 +233,11 @@ class Questions:
             self._silent = True
 
     def held_out_error(self) -> HeldOutError:
-        """Return the error of `model_` on the random share of the questions, each as if it had not been asked.
-
-        It estimates the error on a random question without bias; over all answers it would be too large, since chosen
-        questions are harder.
-
-        Returns
-        -------
-        HeldOutError
-            A float, with ``low``, ``high`` and ``n_answers``.
-        """
+        """Return the error of `model_` on the random share of the questions, each as if it had not been asked."""
         return held_out_error(self.model_.draws_, self._record)
 
     def outlook(self, n_answers: int | None = None, choose: Choose = "information") -> Outlook:
-        """Return what the next answers would bring, and whether to continue.
-
-        Parameters
-        ----------
-        n_answers : int, optional
-            How many more; a fifth of those so far if left out.
-        choose : {"information", "random"}
-            How their questions would come about.
-        """
+        """Return what the next answers would bring, and whether to continue; see `nearer.design.outlook`."""
         held_out = self.held_out_error() if TEST in self._record.purposes else None
         return outlook(
             self.model_, self.comparisons_, n_answers, choose=choose, pool=self.pool, held_out=held_out,
@@ -301,8 +264,7 @@ class Questions:
                 model = PosteriorEmbedding(
                     self.n_components, max_components=self.n_components, solver=solver, random_state=self._seed + count
                 )
-                fitted = model.fit(comparisons)
-                self._model = (count, len(comparisons.objects)), fitted
+                self._model = (count, len(comparisons.objects)), model.fit(comparisons)
             return self._model[1]
 
     @property
@@ -377,12 +339,6 @@ class Questions:
             self._has_unlearned = False
             self._learner.submit(len(self._record))
 
-    def _barred(self, annotator: Any) -> set[QuestionKey]:
-        """Return the questions that an annotator cannot be asked."""
-        if annotator is not None:
-            return set(self._record.seen_by(annotator))
-        return self._record.open_for(None) if self.pool.allowed is None else self._record.seen_by_anyone()
-
     def _next(self, annotator: Any, barred: set[QuestionKey], n_asked: Counter[str]) -> tuple[NDArray[np.intp], str]:
         """Return one question and its purpose, given how many there were for each purpose."""
         learned, counts = self._learner.result, self._record.counts
@@ -397,34 +353,22 @@ class Questions:
                 n_asked[former] -= 1
                 n_asked[TEST] += 1
         elif learned is not None and due == REPEAT:
-            repeat = self._draw_repeat(barred)
-            if repeat is not None:
-                return repeat, REPEAT
+            answered = zip(self._record.keys, self._record.purposes, strict=True)
+            tests = [each for each, purpose in answered if purpose == TEST and each not in barred]
+            again = tests[self._rng.integers(len(tests))] if tests else None
+            if again is not None:
+                return self.pool.shuffled(np.array([again]), self._rng)[0], REPEAT
         rarest = int(counts.argmin())
-        if learned is not None and counts[rarest] > 0:
-            chosen = learned[1].pop(barred)
-            if chosen is not None:
-                return self.pool.shuffled(chosen[None], self._rng)[0], INFORMATION
         if learned is not None and counts[rarest] == 0:
             new = self.pool.draw_new(1, self._rng, barred, counts, about=rarest)
             if len(new):
                 return new[0], START
+        elif learned is not None and (chosen := learned[1].pop(barred)) is not None:
+            return self.pool.shuffled(chosen[None], self._rng)[0], INFORMATION
         new = self.pool.draw_new(1, self._rng, barred, counts)
         if not len(new):
             raise ValueError("there is no question left to ask")
         return new[0], START if learned is None else INFORMATION
-
-    def _draw_repeat(self, barred: set[QuestionKey]) -> NDArray[np.intp] | None:
-        """Return a random question that has been answered, with its options in random order."""
-        keys = [
-            key
-            for key, purpose in zip(self._record.keys, self._record.purposes, strict=True)
-            if purpose == TEST and key not in barred
-        ]
-        if not keys:
-            return None
-        key = keys[self._rng.integers(len(keys))]
-        return None if key is None else self.pool.shuffled(np.array([key]), self._rng)[0]
 
     def _learn(self, count: int, before: tuple[Posterior, Acquisition] | None) -> tuple[Posterior, Acquisition]:
         """Return the posterior of the first ``count`` answers, and the questions that come next."""
@@ -432,42 +376,16 @@ class Questions:
 
         seed = self._seed + count
         comparisons = self._record.comparisons(self.objects_, count)
-        earlier = None if before is None else before[0]
-        posterior = update_posterior(
-            comparisons, self.n_components, seed, earlier, default_threads(), silent=self._silent
-        )
+        p, former, silent = self.n_components, before and before[0], self._silent
+        posterior = update_posterior(comparisons, p, seed, former, default_threads(), silent=silent)
         rng = np.random.default_rng([self._seed, count])
-        open_questions = [each.question for each in list(self._record.open.values())]
+        waiting = np.array([question for question, _ in list(self._record.open.values())], dtype=np.intp)
         acquisition = Acquisition(
             self.form,
             posterior.draws,
             self.pool.all_or_sample(min(_MAX_CANDIDATES, _MAX_CANDIDATE_ANSWERS // self.form.n_answers), rng),
-            np.array(open_questions, dtype=np.intp).reshape(-1, self.form.width),
+            waiting.reshape(-1, self.form.width),
             target_probabilities(posterior.draws, self._focus, rng),
         )
         acquisition.fill_queue(_QUEUE_SIZE)
         return posterior, acquisition
-
-    def _checked_focus(self, focus: Sequence[Any] | str | None) -> NDArray[np.intp] | str | None:
-        """Return the positions of objects in focus, or "neighbors"."""
-        if focus is None or isinstance(focus, str):
-            if focus in (None, "neighbors"):
-                return focus
-            raise ValueError(f"focus={focus!r}: it must be 'neighbors' or a list of objects")
-        places = np.array([self._objects.position(each) for each in focus], dtype=np.intp)
-        if len(set(places.tolist())) < 3:
-            raise ValueError(f"focus needs three objects or more, got {len(places)}")
-        return places
-
-
-def _checked_purposes(purposes: ArrayLike | None, count: int) -> NDArray[np.str_] | None:
-    """Return the purposes of ``count`` rows."""
-    if purposes is None:
-        return None
-    given = np.asarray(purposes, dtype=np.str_)
-    if given.shape != (count,):
-        raise ValueError(f"there are {len(given)} purposes of {pluralize(count, 'row')}")
-    unknown = sorted(set(given.tolist()) - set(PURPOSES))
-    if unknown:
-        raise ValueError(f"{quote_all(unknown)}: purposes are {quote_all(list(PURPOSES))}")
-    return given

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ _UNNAMED_ANNOTATOR = "(unnamed)"  # annotator of answers that nobody is named fo
 
 
 class QuestionBatch(Sequence[NDArray[Any]]):
-    """The questions of one request: an array of labels, (k, width), and the purpose of each.
+    """The questions of one request.
 
     Attributes
     ----------
@@ -52,12 +52,8 @@ class QuestionBatch(Sequence[NDArray[Any]]):
         return f"QuestionBatch({pluralize(len(self), 'question')})"
 
 
-class Responses(NamedTuple):
-    """Answers: the comparisons of each, (r, 4), its annotator, and the row it begins in."""
-
-    comparisons: list[NDArray[np.intp]]
-    annotators: list[Any]
-    first_rows: NDArray[np.intp]
+#: An answer: its comparisons, (r, 4), the annotator, and the row it begins in.
+Response: TypeAlias = tuple[NDArray[np.intp], Any, int]
 
 
 class Objects:
@@ -71,15 +67,13 @@ class Objects:
             raise ValueError(f"objects must have different names: {quote_all(repeated)} more than once")
         self.labels: NDArray[Any] = np.array(given)
 
-    def __len__(self) -> int:
-        return len(self._position)
-
     def position(self, label: Any) -> int:
         """Return the position of an object."""
         try:
             return self._position[label]
         except (KeyError, TypeError):
-            raise ValueError(f"{quote(label)} is none of the {pluralize(len(self), 'object')}; add it first") from None
+            there = pluralize(len(self.labels), "object")
+            raise ValueError(f"{quote(label)} is none of the {there}; add it first") from None
 
     def positions(self, rows: Any, width: int) -> NDArray[np.intp]:
         """Return rows of labels as positions, (k, width)."""
@@ -92,40 +86,38 @@ class Objects:
         if labels.ndim != 2 or labels.shape[1] != width:
             raise ValueError(f"rows of {width} objects are needed, got an array of shape {labels.shape}")
         found = np.array([[self.position(each) for each in row] for row in labels.tolist()], dtype=np.intp)
-        same = np.array([len(set(row)) < width for row in found.tolist()], dtype=bool)
-        if same.any():
-            raise ValueError(f"row {int(same.argmax())} names an object twice: {quote_all(labels[same][0].tolist())}")
+        for number, row in enumerate(found.tolist()):
+            if len(set(row)) < width:
+                raise ValueError(f"row {number} names an object twice: {quote_all(labels[number].tolist())}")
         return found
 
-    def responses(self, form: Form, rows: Any, answers: Any, annotator: Any) -> Responses:
-        """Return answers to questions, (k, width), each given by the labels it names; None if the second is nearer."""
-        questions = self.positions(rows, form.width)
-        if answers is None:
-            if form.name != "triplet":
-                raise ValueError(f"answers to questions of kind {form.name!r} are needed, one for each row")
-            numbers = [0] * len(questions)
-        elif len(answers) != len(questions):
-            raise ValueError(f"there are {len(answers)} answers to {pluralize(len(questions), 'question')}")
-        else:
-            numbers = [self._answer_number(form, row, answer) for row, answer in zip(questions, answers, strict=True)]
-        comparisons = [form.comparisons(row, number) for row, number in zip(questions, numbers, strict=True)]
-        return Responses(comparisons, [annotator] * len(comparisons), np.arange(len(comparisons)))
+    def responses(self, form: Form, rows: Any, answers: Any, annotator: Any) -> list[Response]:
+        """Return answers to questions, (k, width), each given by the labels it names; None if the second is nearer.
 
-    def responses_in(self, comparisons: Comparisons) -> Responses:
-        """Return comparisons from elsewhere, each trial as one answer."""
+        Of comparisons from elsewhere each trial is one answer.
+        """
+        if isinstance(rows, Comparisons):
+            return self._responses_in(rows)
+        questions = self.positions(rows, form.width)
+        if answers is None and form.name != "triplet":
+            raise ValueError(f"answers to questions of kind {form.name!r} are needed, one for each row")
+        if answers is not None and len(answers) != len(questions):
+            raise ValueError(f"there are {len(answers)} answers to {pluralize(len(questions), 'question')}")
+        named = [None] * len(questions) if answers is None else answers
+        return [
+            (form.comparisons(row, 0 if answers is None else self._answer_number(form, row, answer)), annotator, at)
+            for at, (row, answer) in enumerate(zip(questions, named, strict=True))
+        ]
+
+    def _responses_in(self, comparisons: Comparisons) -> list[Response]:
         if (comparisons.sample_weight != 1).any():
             raise ValueError("comparisons with weights cannot be added; drop those of weight 0, and the weights")
-        oriented = comparisons.oriented
-        oriented = oriented if oriented.shape[1] == 4 else oriented[:, [0, 1, 0, 2]]
-        rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[oriented]
-        trials = trial_indices(comparisons)
-        order = np.argsort(trials, kind="stable")
-        parts = np.split(order, np.flatnonzero(np.diff(trials[order])) + 1)
-        parts.sort(key=lambda part: int(part[0]))
-        first = np.array([part[0] for part in parts], dtype=np.intp)
-        names = comparisons.annotators
-        annotators = [None] * len(parts) if names is None else names[first].tolist()
-        return Responses([rows[part] for part in parts], annotators, first)
+        rows = np.array([self.position(label) for label in comparisons.objects.tolist()])[comparisons.oriented]
+        people = None if comparisons.annotators is None else comparisons.annotators.tolist()
+        parts: dict[int, list[int]] = {}
+        for row, trial in enumerate(trial_indices(comparisons).tolist()):
+            parts.setdefault(trial, []).append(row)
+        return [(rows[part], None if people is None else people[part[0]], part[0]) for part in parts.values()]
 
     def _answer_number(self, form: Form, question: NDArray[np.intp], answer: Any) -> int:
         """Return which of the possible answers to a question this is."""
@@ -138,13 +130,6 @@ class Objects:
         return form.named.index(places)
 
 
-class OpenQuestion(NamedTuple):
-    """A question that waits for its answer."""
-
-    question: NDArray[np.intp]
-    purpose: str
-
-
 class Record:
     """Questions that were asked, and answers, in their order."""
 
@@ -155,34 +140,23 @@ class Record:
         self.annotators: list[Any] = []  # of each answer, None if unnamed
         self.purposes: list[str] = []  # of each answer
         self.counts: FloatArray = np.zeros(n_objects)  # how often each object came up, in questions and other answers
-        self.open: dict[tuple[Any, QuestionKey], OpenQuestion] = {}  # by annotator, in the order of asking
-        self._seen: dict[Any, set[QuestionKey]] = {}
+        # Questions that wait for an answer, with their purposes, by annotator and key, in the order of asking.
+        self.open: dict[tuple[Any, QuestionKey], tuple[NDArray[np.intp], str]] = {}
+        self.seen: defaultdict[Any, set[QuestionKey]] = defaultdict(set)  # what an annotator was asked or has answered
 
     def __len__(self) -> int:
         return len(self.answers)
 
-    def seen_by(self, annotator: Any) -> set[QuestionKey]:
-        """Return the questions that an annotator was asked or has answered."""
-        return self._seen.get(annotator, set())
-
-    def seen_by_anyone(self) -> set[QuestionKey]:
-        """Return the questions that anyone was asked or has answered."""
-        return set().union(*self._seen.values())
-
-    def open_for(self, annotator: Any) -> set[QuestionKey]:
-        """Return the questions that wait for an answer of an annotator."""
-        return {key for who, key in self.open if who == annotator}
-
     def n_asked(self) -> Counter[str]:
         """Return how many questions were asked for each purpose."""
-        asked = Counter(self.purposes) + Counter(each.purpose for each in self.open.values())
+        asked = Counter(self.purposes) + Counter(purpose for _, purpose in self.open.values())
         return Counter({purpose: asked[purpose] for purpose in (START, INFORMATION, TEST, REPEAT)})
 
     def ask(self, question: NDArray[np.intp], purpose: str, annotator: Any) -> None:
         """Record a question."""
         key = self.form.keys(question[None])[0]
-        self.open[annotator, key] = OpenQuestion(question, purpose)
-        self._seen.setdefault(annotator, set()).add(key)
+        self.open[annotator, key] = question, purpose
+        self.seen[annotator].add(key)
         self.counts[question] += 1
 
     def tell(self, comparisons: NDArray[np.intp], annotator: Any, purpose: str | None = None) -> None:
@@ -191,14 +165,13 @@ class Record:
         asked = None
         if key is not None:  # asked of this annotator, or of nobody in particular
             asked = self.open.pop((annotator, key), None) or self.open.pop((None, key), None)
-        if asked is None:
-            self.counts[np.unique(comparisons)] += 1
         if asked is not None:
-            purpose = asked.purpose
-        elif purpose is None:
-            purpose = AGAIN if annotator is not None and key in self.seen_by(annotator) else OTHER
+            purpose = asked[1]
+        else:
+            self.counts[np.unique(comparisons)] += 1
+            purpose = purpose or (AGAIN if annotator is not None and key in self.seen[annotator] else OTHER)
         if key is not None:
-            self._seen.setdefault(annotator, set()).add(key)
+            self.seen[annotator].add(key)
         self.answers.append(comparisons)
         self.keys.append(key)
         self.annotators.append(annotator)
@@ -210,10 +183,9 @@ class Record:
         A repeat stays one.
         """
         if (annotator, key) in self.open:
-            waiting = self.open[annotator, key]
-            if waiting.purpose != REPEAT:
-                self.open[annotator, key] = waiting._replace(purpose=TEST)
-            return waiting.purpose
+            question, before = self.open[annotator, key]
+            self.open[annotator, key] = question, REPEAT if before == REPEAT else TEST
+            return before
         for number, (who, which) in enumerate(zip(self.annotators, self.keys, strict=True)):
             if which == key and who in (annotator, None) and self.purposes[number] not in (REPEAT, AGAIN):
                 before, self.purposes[number] = self.purposes[number], TEST
@@ -223,11 +195,9 @@ class Record:
     def comparisons(self, objects: NDArray[Any], count: int | None = None) -> Comparisons:
         """Return all answers, or the first ``count``, as comparisons."""
         answers, annotators = self.answers[:count], self.annotators[:count]
-        sizes = np.array([len(rows) for rows in answers])
-        number = np.repeat(np.arange(len(answers)), sizes)
-        rows = np.concatenate(answers)
-        counts = np.array([purpose != AGAIN for purpose in self.purposes[:count]])
-        chosen = np.array([purpose == INFORMATION for purpose in self.purposes[:count]])
+        number = np.repeat(np.arange(len(answers)), [len(rows) for rows in answers])
+        rows, purposes = np.concatenate(answers), np.array(self.purposes[:count])[number]
+        counts, chosen = purposes != AGAIN, purposes == INFORMATION
         names = None
         if any(each is not None for each in annotators):
             names = np.array([_UNNAMED_ANNOTATOR if each is None else str(each) for each in annotators])[number]
@@ -236,10 +206,10 @@ class Record:
         return make(
             objects[rows[:, [0, 1, 3]] if triplets else rows],
             objects=objects,
-            weights=None if counts.all() else counts[number].astype(np.float64),
+            weights=None if counts.all() else counts.astype(np.float64),
             annotators=names,
-            trials=number if (sizes > 1).any() else None,
-            chosen=chosen[number] if chosen.any() else None,
+            trials=number if len(rows) > len(answers) else None,
+            chosen=chosen if chosen.any() else None,
         )
 
     def purposes_of_rows(self) -> NDArray[np.str_]:
@@ -253,8 +223,8 @@ class Record:
             "sizes": np.array([len(rows) for rows in self.answers], dtype=np.intp),
             "annotators": list(self.annotators),
             "purposes": list(self.purposes),
-            "open_questions": [each.question for each in self.open.values()],
-            "open_purposes": [each.purpose for each in self.open.values()],
+            "open_questions": [question for question, _ in self.open.values()],
+            "open_purposes": [purpose for _, purpose in self.open.values()],
             "open_annotators": [annotator for annotator, _ in self.open],
         }
 

@@ -2,36 +2,36 @@
 
 The posterior estimates how far its map errs, by its own draws (`nearer.design.active.errors`). The next questions are
 chosen as they would be, and around some of the draws truths are drawn with what their answers would reveal of them
-(`nearer.design.active.lookahead`). That takes a second or so, and no fit.
-
-How much a map gains from a few more answers depends on chance as much as on their number. Figures are expectations,
-and an interval holds the gain in 8 of 10 cases.
+(`nearer.design.active.lookahead`). That takes a second or so, and no fit. How much a map gains depends on chance as
+much as on the number of answers: figures are expectations, and an interval holds the gain in 8 of 10 cases.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
 
+from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, intcomma, percent, pluralize
 from nearer._common.parameters import check_integer, check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices, with_positive_weight
-from nearer.design.active.errors import ErrorReduction, HeldOutError, MapErrors, error_reduction, map_errors
-from nearer.design.active.lookahead import Choose, Lookahead, WeightedComparisons, draw_preposterior
+from nearer.design.active.errors import HeldOutError, error_reduction, map_errors
+from nearer.design.active.lookahead import Choose, Lookahead, WeightedComparisons, draw_preposterior, log_odds
 from nearer.design.active.pool import Pool, form_of
+from nearer.design.active.posterior import evenly_spaced
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.evaluation.distances import ellipse_size
 from nearer.geometry import align
 from nearer.model.answers import answer_probability
-from nearer.sampling.model import DistinctComparisons, Draws, distinct_comparisons
+from nearer.sampling.model import Draws, distinct_comparisons
 
 _ERROR_LEVEL, _GAIN_LEVEL = 0.95, 0.8
 _N_TESTED = 3000  # comparisons that errors are averaged over
@@ -49,13 +49,11 @@ class Outlook:
 
     Attributes
     ----------
-    n_answers_now, n_answers_more : int
     error_now, error_then : float
         Expected share of new answers to random questions that the map does not predict.
-    error_low, error_high : float
-        95% credible interval of the error now.
-    gain_low, gain_high : float
-        By how much the error will fall, in 8 of 10 cases; below 0 where it may rise.
+    error_low, error_high, gain_low, gain_high : float
+        95% credible interval of the error now, and by how much it will fall in 8 of 10 cases; below 0 where it may
+        rise.
     floor : float
         Error of the true map: the noise of people.
     truth_now, truth_then : float
@@ -117,21 +115,16 @@ more answers gain 0.006, which is worth asking for (0.005 or more).
     @property
     def reason(self) -> str:
         """The reason for the recommendation."""
-        excess, gain = self.error_now - self.floor, self.gain_of_a_fifth
-        if self.recommendation == "go on":
-            return (
-                f"a fifth more answers gain {decimals(gain)}, which is worth asking for ({decimals(self.min_gain)} or "
-                "more)"
-            )
-        if excess < self.min_gain:
+        excess, least = self.error_now - self.floor, decimals(self.min_gain)
+        if self.recommendation == "stop" and excess < self.min_gain:
             return (
                 f"the error is within {decimals(excess)} of the noise of people, and no answers can bring it below "
                 "that; they would make the ellipses smaller, and little else"
             )
-        return (
-            f"a fifth more answers gain {decimals(gain)}, less than {decimals(self.min_gain)}; {decimals(excess)} "
-            "could be gained at most, by any number of answers"
-        )
+        gain = f"a fifth more answers gain {decimals(self.gain_of_a_fifth)}"
+        if self.recommendation == "go on":
+            return f"{gain}, which is worth asking for ({least} or more)"
+        return f"{gain}, less than {least}; {decimals(excess)} could be gained at most, by any number of answers"
 
     @property
     def warning(self) -> str | None:
@@ -148,18 +141,16 @@ more answers gain 0.006, which is worth asking for (0.005 or more).
         cases = f"by {format_interval(self.gain_low, self.gain_high)} in 8 of 10 cases"
         if self.gain_low <= 0:
             cases = f"by {decimals(self.gain_high)} at most in 9 of 10 cases"
-        text = (
+        ellipses = ""
+        if self.ellipse_now is not None and self.ellipse_then is not None:
+            now, then = percent(self.ellipse_now), percent(self.ellipse_then)
+            ellipses = f", and the size of the ellipses from {now} of a typical distance to {then}"
+        return (
             f"{pluralize(self.n_answers_more, 'more answer')} would move the error on new answers from "
             f"{decimals(self.error_now)} to {decimals(self.error_then)} ({cases}; noise leaves {decimals(self.floor)} "
-            "to any map)"
+            f"to any map){ellipses}. {self.recommendation.capitalize()}: {self.reason}."
+            f"{'' if self.warning is None else f' {self.warning}.'}"
         )
-        if self.ellipse_now is not None and self.ellipse_then is not None:
-            text += (
-                f", and the size of the ellipses from {percent(self.ellipse_now)} of a typical distance to "
-                f"{percent(self.ellipse_then)}"
-            )
-        text += f". {self.recommendation.capitalize()}: {self.reason}."
-        return text if self.warning is None else f"{text} {self.warning}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
@@ -186,9 +177,8 @@ def outlook(
     Parameters
     ----------
     model : PosteriorEmbedding
-        Fitted to ``comparisons``.
+        Fitted to ``comparisons``, all answers so far.
     comparisons : Comparisons
-        All answers so far.
     n_answers : int, optional
         How many more there would be; a fifth of those there are if left out.
     choose : {"information", "random"}
@@ -198,8 +188,7 @@ def outlook(
     min_gain : float
         The gain in error, by a fifth more answers, below which to stop.
     held_out : HeldOutError, optional
-        The error on random questions, from `Questions.held_out_error`: the outlook warns if the posterior does not
-        expect it.
+        From `Questions.held_out_error`: the outlook warns if the posterior does not expect it.
     random_state : int, Generator, SeedSequence or None
 
     Examples
@@ -221,94 +210,77 @@ def outlook(
     if comparisons.n_objects != model.n_objects_:
         raise ValueError(
             f"the model is about {pluralize(model.n_objects_, 'object')}, and the answers about "
-            f"{comparisons.n_objects}; "
-            "pass the comparisons that it was fitted to"
+            f"{comparisons.n_objects}; pass the comparisons that it was fitted to"
         )
     comparisons = with_positive_weight(comparisons)
     n_now = int(trial_indices(comparisons).max()) + 1
     n_more = max(n_now // 5, 1) if n_answers is None else check_integer("n_answers", n_answers, 1)
-    with progress_bar("looking ahead", _MAX_TRUTHS) as bar:
-        known = distinct_comparisons(comparisons, by_annotator=False)
-        forecast = _forecast(model, known, pool, n_more, choose, random_state, bar)
-    errors, reduction = forecast.errors, forecast.reduction
-    truth, floor, excess = (float(each.mean()) for each in errors)
-    low, high = np.quantile(errors.floor + errors.excess, [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
-    gain_low, gain_high = excess * np.quantile(reduction.excesses, [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
+    pool = pool or Pool(form_of("triplet"), model.n_objects_)
+    ahead = Lookahead(_aligned_draws(model), pool, stream(random_state, "questions"))
+    tested, future = ahead.test_comparisons(_N_TESTED), ahead.next_questions(n_more, choose)
+    deviations, learned, squares_now, squares_then = _preposterior(model, comparisons, ahead, future, tested)
+    lapses = ahead.draws.lapses
+    odds = np.array([log_odds(ahead.truth(number), tested) for number in range(len(lapses))])
+    truths, floors, excesses = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
+    truth, floor, excess = (float(each.mean()) for each in (truths, floors, excesses))
+    truth_falls, excess_falls = error_reduction(odds, float(lapses.mean()), deviations, learned)
+    low, high = np.quantile(floors + excesses, [(1 - _ERROR_LEVEL) / 2, (1 + _ERROR_LEVEL) / 2])
+    gain_low, gain_high = excess * np.quantile(excess_falls, [(1 - _GAIN_LEVEL) / 2, (1 + _GAIN_LEVEL) / 2])
     radius = float(np.sqrt(chi2.ppf(_ERROR_LEVEL, model.embedding_.shape[1])))
     ellipse = ellipse_size(model.embedding_, model.covariances_, radius)
+    shrinkage = float(np.median(np.sqrt(squares_then / squares_now)))
     return Outlook(
         n_answers_now=n_now,
         n_answers_more=n_more,
         error_now=floor + excess,
-        error_then=floor + excess * (1 - reduction.excess),
+        error_then=floor + excess * (1 - float(excess_falls.mean())),
         error_low=float(low),
         error_high=float(high),
         gain_low=float(gain_low),
         gain_high=float(gain_high),
         floor=floor,
         truth_now=truth,
-        truth_then=truth * (1 - reduction.truth),
+        truth_then=truth * (1 - float(truth_falls.mean())),
         ellipse_now=ellipse,
-        ellipse_then=None if ellipse is None else ellipse * forecast.shrinkage,
+        ellipse_then=None if ellipse is None else ellipse * shrinkage,
         min_gain=float(min_gain),
         chosen=choose == "information",
         held_out=held_out,
     )
 
 
-class _Forecast(NamedTuple):
-    """Errors with each draw as the truth, how they will fall, and the ratio of half axes then to those now."""
-
-    errors: MapErrors
-    reduction: ErrorReduction
-    shrinkage: float
-
-
-def _forecast(
+def _preposterior(
     model: PosteriorEmbedding,
-    known: DistinctComparisons,
-    pool: Pool | None,
-    n_answers: int,
-    choose: Choose,
-    random_state: RandomState,
-    bar: tqdm[Any],
-) -> _Forecast:
-    """Look ahead around some of the draws."""
-    pool = pool or Pool(form_of("triplet"), model.n_objects_)
-    ahead = Lookahead(_aligned_draws(model), pool, stream(random_state, "questions"))
-    tested, future = ahead.test_comparisons(_N_TESTED), ahead.next_questions(n_answers, choose)
-    answered, n_axes = WeightedComparisons(known.quadruplets, known.total_weights), model.embedding_.shape[1]
+    comparisons: Comparisons,
+    ahead: Lookahead,
+    future: tuple[NDArray[np.intp], FloatArray],
+    tested: NDArray[np.intp],
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return truths around some of the draws, and what future answers would reveal; see `draw_preposterior`."""
+    distinct, n_axes = distinct_comparisons(comparisons, by_annotator=False), model.embedding_.shape[1]
+    known = WeightedComparisons(distinct.quadruplets, distinct.total_weights)
     n_considered = max(n_axes, min(ahead.draws.points.shape[2], _MANY_COORDINATES // model.n_objects_))
-    n_truths = _n_truths(model.n_objects_ * n_considered)
-    numbers = np.linspace(0, len(ahead.draws) - 1, n_truths).round().astype(int).tolist()
-    drawn = []
-    for number in numbers:
-        answers, truth = ahead.simulate(future, number), ahead.truth(number)
-        truth = truth._replace(points=truth.points[:, :n_considered])
-        k = _N_PREPOSTERIOR // len(numbers)
-        drawn.append(draw_preposterior(truth, answered, answers, tested, k, ahead.rng, n_axes))
-        bar.update()
-    deviations, learned, now, then = zip(*drawn, strict=True)
-    lapses, odds = ahead.draws.lapses, ahead.log_odds(tested)
-    errors = map_errors(answer_probability(odds, lapses[:, None]).mean(axis=0) > 0.5, odds, lapses)
-    reduction = error_reduction(odds, float(lapses.mean()), np.concatenate(deviations), np.concatenate(learned))
-    return _Forecast(errors, reduction, float(np.median(np.sqrt(np.mean(then, axis=0) / np.mean(now, axis=0)))))
-
-
-def _aligned_draws(model: PosteriorEmbedding) -> Draws:
-    """Return some of the draws, aligned with the map."""
-    some = np.unique(np.linspace(0, len(model.draws_) - 1, _MAX_DRAWS).round().astype(int))
-    points, *parameters = (values[some] for values in model.draws_)
-    target = np.zeros((model.n_objects_, points.shape[2]))
-    target[:, : model.embedding_.shape[1]] = model.embedding_
-    return Draws(align(points, target, scaling=False), *parameters)
-
-
-def _n_truths(n_coordinates: int) -> int:
-    """Return around how many draws to look: fewer where each takes long."""
+    n_coordinates = model.n_objects_ * n_considered
     if n_coordinates > _MAX_COORDINATES:
         raise ValueError(
             f"an outlook takes {intcomma(_MAX_COORDINATES)} coordinates at most, and the map has "
             f"{intcomma(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
         )
-    return int(np.clip(_MAX_WORK / float(n_coordinates) ** 3, 2, _MAX_TRUTHS))
+    n_truths = int(np.clip(_MAX_WORK / float(n_coordinates) ** 3, 2, _MAX_TRUTHS))  # fewer where each takes long
+    drawn = []
+    with progress_bar("looking ahead", n_truths) as bar:
+        for number in np.linspace(0, len(ahead.draws) - 1, n_truths).round().astype(int).tolist():
+            answers, truth = ahead.simulate(*future, number), ahead.truth(number)
+            truth, k = truth._replace(points=truth.points[:, :n_considered]), _N_PREPOSTERIOR // n_truths
+            drawn.append(draw_preposterior(truth, known, answers, tested, k, ahead.rng, n_axes))
+            bar.update()
+    deviations, learned, now, then = zip(*drawn, strict=True)
+    return np.concatenate(deviations), np.concatenate(learned), np.mean(now, axis=0), np.mean(then, axis=0)
+
+
+def _aligned_draws(model: PosteriorEmbedding) -> Draws:
+    """Return some of the draws, aligned with the map."""
+    points, *parameters = (values[evenly_spaced(len(model.draws_), _MAX_DRAWS)] for values in model.draws_)
+    target = np.zeros((model.n_objects_, points.shape[2]))
+    target[:, : model.embedding_.shape[1]] = model.embedding_
+    return Draws(align(points, target, scaling=False), *parameters)

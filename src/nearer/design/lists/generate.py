@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,36 +12,16 @@ import numpy as np
 
 from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote_all
 from nearer._common.randomness import stream
-from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects
 from nearer.design.active.errors import HeldOutError
-from nearer.design.active.pool import QuestionKey, form_of
+from nearer.design.active.pool import form_of
 from nearer.design.active.questions import Questions
-from nearer.design.lists.inputs import (
-    ASKABLE_KINDS,
-    answered_questions,
-    check_names,
-    kind_to_ask,
-    new_names,
-    read_allowed,
-)
-from nearer.design.lists.lists import (
-    CatchTrial,
-    ListSettings,
-    Trial,
-    answered_keys,
-    catch_trials_from,
-    check_enough_questions,
-    generate_catch_trials,
-    make_lists,
-)
-from nearer.design.mix import CATCH, INFORMATION, PURPOSES, REPEAT, START, TEST, QuestionMix
+from nearer.design.lists.inputs import ASKABLE_KINDS, answered_questions, check_names, read_allowed
+from nearer.design.lists.lists import Trial, add_catch_trials, empty_lists, generate_catch_trials, make_lists
+from nearer.design.mix import CATCH, INFORMATION, OTHER, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.io.answers import Answers
 from nearer.io.labels import match_labels
 
-_MAX_LISTED = 10
-_NEIGHBORS = "neighbors"  # of each object matter, whichever they are
-_PURPOSES = {*PURPOSES, CATCH}
 _PURPOSE_LABELS = {
     START: "to start with",
     INFORMATION: "chosen for information",
@@ -62,18 +42,15 @@ class StudyHistory:
     @classmethod
     def of(cls, answers: Answers, purpose: str | None, trial: str | None) -> StudyHistory:
         """Return answers without catch trials, by further columns with purposes and trials, if there are any."""
-        purposes = np.full(len(answers), "other")
-        if purpose is not None:
-            purposes = np.array([each if each in _PURPOSES else "other" for each in answers.also[purpose].tolist()])
+        given = [OTHER] * len(answers) if purpose is None else answers.also[purpose].tolist()
+        purposes = np.array([each if each in (*PURPOSES, CATCH) else OTHER for each in given])
         numbers = [] if trial is None else [int(each) for each in answers.also[trial].tolist() if each.isdecimal()]
         kept = purposes != CATCH
         if not kept.any():
             raise ValueError(f"{answers.source}: all answers are to catch trials; there is nothing to learn from")
         if not kept.all():
-            answers = answers[kept]
-            seen = seen_objects(answers.comparisons)
-            comparisons = answers.comparisons.reindex(answers.comparisons.objects[seen])
-            answers = replace(answers, comparisons=comparisons)
+            comparisons = (answers := answers[kept]).comparisons
+            answers = replace(answers, comparisons=comparisons.reindex(comparisons.objects[seen_objects(comparisons)]))
         return cls(answers, purposes[kept], max(numbers, default=0))
 
 
@@ -145,14 +122,7 @@ class GeneratedLists:
 def generate_lists(
     request: ListRequest, history: StudyHistory | None, log_step: Callable[[str], None] = lambda step: None
 ) -> GeneratedLists:
-    """Return the next lists of questions; without answers so far, those of a new study.
-
-    Examples
-    --------
-    >>> lists = generate_lists(ListRequest(10, ["ant", "bee", "cat", "dog", "eel"], participants=2), None)
-    >>> len(lists.trials), lists.participants, lists.kind
-    (20, ['p01', 'p02'], 'triplet')
-    """
+    """Return the next lists of questions; without answers so far, those of a new study."""
     if history is not None and request.objects:  # labels are text or integers, as the further objects are
         comparisons = match_labels(history.answers.comparisons, np.array(list(request.objects)))
         history = replace(history, answers=replace(history.answers, comparisons=comparisons))
@@ -161,25 +131,34 @@ def generate_lists(
     kind, notes = _kind(request, history)
     questions = _questions(request, kind, [*old, *new])
     answered = [] if history is None else answered_questions(history.answers, history.purposes)
-    participants, barred = _participants(request, history), answered_keys(questions, answered)
-    check_enough_questions(questions, request.n_questions, participants, barred)
+    lists = empty_lists(questions, request.n_questions, _participants(request, history), answered)
     if history is not None:
         log_step(f"learning from {pluralize(len(history.answers), 'answer')} about {pluralize(len(old), 'object')}")
-        comparisons, purposes, has_weights = _unweighted(history)
-        if has_weights:
-            notes = (*notes, "weights of answers are not used to choose questions: each answer counts as one")
-        questions.tell(comparisons, purposes=purposes, learn=False)
+        comparisons, answer_of = history.answers.comparisons, history.answers.answer_of
+        if not np.allclose(np.bincount(answer_of, comparisons.sample_weight), 1):
+            notes.append("weights of answers are not used to choose questions: each answer counts as one")
+        counts = comparisons.sample_weight > 0
+        unweighted = replace(comparisons, weights=None)[counts]
+        questions.tell(unweighted, purposes=history.purposes[answer_of[counts]], learn=False)
         questions.update()
     rng = stream(request.seed, "questions").spawn(1)[0]
-    barred_by_list = [barred.get(each, set()) for each in participants or (None,)]
-    catches = _catch_trials(request, questions, history is not None, barred_by_list, rng)
+    if isinstance(request.catches, Answers):
+        rows = answered_questions(request.catches)
+        check_names([each for row in rows for each in row.shown], questions.objects_.tolist(), request.catches.source)
+        add_catch_trials(questions, lists, rows)
+    elif request.catches and history is None:
+        raise ValueError(
+            "catch trials are generated from answers: without any, no question is known to be obvious. "
+            "Write some down with their right answers, and give the file with --catch-trials FILE"
+        )
+    elif request.catches:
+        generate_catch_trials(questions, lists, request.catches, rng)
     first = 1 if history is None else history.last_trial + 1
-    settings = ListSettings(request.n_questions, participants, request.mix, catches, first)
-    trials = make_lists(questions, settings, answered, rng)
-    counts_by_list = request.mix.counts_by_list(request.n_questions, len(barred_by_list))
-    if any(counts[REPEAT] for counts in counts_by_list) and not any(each.purpose == REPEAT for each in trials):
-        notes = (*notes, "there are no repeats: nobody else has been asked anything that could be repeated")
-    return GeneratedLists(trials, questions, history, tuple(map(str, new)) if old else (), notes)
+    trials = make_lists(questions, lists, request.n_questions, request.mix, rng, answered, first)
+    due = sum(counts[REPEAT] for counts in request.mix.counts_by_list(request.n_questions, len(lists)))
+    if due and not any(each.purpose == REPEAT for each in trials):
+        notes.append("there are no repeats: nobody else has been asked anything that could be repeated")
+    return GeneratedLists(trials, questions, history, tuple(map(str, new)) if old else (), tuple(notes))
 
 
 def with_forecast(lists: GeneratedLists, log_step: Callable[[str], None] = lambda step: None) -> GeneratedLists:
@@ -197,8 +176,8 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
     if not objects:
         raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
     focus: Any = list(request.focus) or None
-    if focus == [_NEIGHBORS] and _NEIGHBORS not in objects:
-        focus = _NEIGHBORS
+    if focus == ["neighbors"] and "neighbors" not in objects:  # of each object, whichever they are
+        focus = "neighbors"
     else:
         check_names(request.focus, objects, "--focus")
     check_names([each for group in request.apart for each in group], objects, "--apart")
@@ -219,76 +198,41 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
     )
 
 
-def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, tuple[str, ...]]:
-    """Return how people are asked, as requested or as they were, and a note if that cannot be chosen."""
+def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, list[str]]:
+    """Return how people are asked, as requested or as they mostly were, and a note if that cannot be chosen."""
     kind = request.kind or ("triplet" if history is None else history.answers.kind)
-    if kind == "grid" and history is None:
-        raise ValueError("a grid needs its size: pass --kind '2 of 8' if two of eight are to be chosen")
-    if kind == "grid" and history is not None:
-        return kind_to_ask(history.answers), ()
+    if kind == "grid":
+        if history is None:
+            raise ValueError("a grid needs its size: pass --kind '2 of 8' if two of eight are to be chosen")
+        known = [each for each in answered_questions(history.answers) if each.named]
+        sizes = Counter(f"{len(each.named)} of {len(each.shown) - 1}" for each in known)
+        return max(sizes, key=sizes.__getitem__, default="2 of 8"), []
     if kind in ASKABLE_KINDS or " of " in kind:
-        return kind, ()
-    return "triplet", (f"questions of kind {kind!r} cannot be chosen; triplets are asked instead",)
+        return kind, []
+    return "triplet", [f"questions of kind {kind!r} cannot be chosen; triplets are asked instead"]
 
 
-def _unweighted(history: StudyHistory) -> tuple[Comparisons, np.ndarray, bool]:
-    """Return comparisons without weights, but for those of weight 0, their purposes, and whether they had weights."""
-    answers = history.answers
-    weights = answers.comparisons.sample_weight
-    has_weights = not np.allclose(np.bincount(answers.answer_of, weights), 1)
-    counts = weights > 0
-    comparisons = replace(answers.comparisons, weights=None)[counts]
-    return comparisons, history.purposes[answers.answer_of[counts]], has_weights
-
-
-def _participants(request: ListRequest, history: StudyHistory | None) -> tuple[str, ...]:
+def _participants(request: ListRequest, history: StudyHistory | None) -> Sequence[str]:
     """Return the names of those who get a list; new ones if only their number is given."""
     if request.participants is None:
         return ()
     if not isinstance(request.participants, int):
         repeated = [each for each, count in Counter(request.participants).items() if count > 1]
         if repeated:
-            raise ValueError(f"participants are named twice: {quote_all(repeated, _MAX_LISTED)}")
-        return tuple(request.participants)
+            raise ValueError(f"participants are named twice: {quote_all(repeated, 10)}")
+        return request.participants
     known = None if history is None else history.answers.annotators
-    taken = [] if known is None else sorted({str(each) for each in known.tolist()})
-    return tuple(new_names(request.participants, taken))
+    return new_names(request.participants, set() if known is None else {str(each) for each in known.tolist()})
 
 
-def _catch_trials(
-    request: ListRequest,
-    questions: Questions,
-    has_answers: bool,
-    barred: Sequence[set[QuestionKey]],
-    rng: np.random.Generator,
-) -> list[list[CatchTrial]]:
-    """Return the catch trials of each list."""
-    if request.catches is None or request.catches == 0:
-        return []
-    if isinstance(request.catches, Answers):
-        rows = answered_questions(request.catches)
-        check_names([each for row in rows for each in row.shown], questions.objects_.tolist(), request.catches.source)
-        return [catch_trials_from(questions, rows)] * len(barred)
-    if not has_answers:
-        raise ValueError(
-            "catch trials are generated from answers: without any, no question is known to be obvious. "
-            "Write some down with their right answers, and give the file with --catch-trials FILE"
-        )
-    return generate_catch_trials(questions, request.catches, barred, rng)
+def new_names(n: int, taken: Collection[str]) -> list[str]:
+    """Return names for n participants that nobody else has."""
+    digits = max(2, len(str(n + len(taken))))
+    return [each for number in range(1, n + len(taken) + 1) if (each := f"p{number:0{digits}}") not in taken][:n]
 
 
 def format_summary(lists: GeneratedLists, files: Sequence[Path]) -> str:
-    """Return what was generated, for people.
-
-    Examples
-    --------
-    >>> request = ListRequest(20, ["ant", "bee", "cat", "dog", "eel"], participants=["ann", "bob"])
-    >>> print(format_summary(generate_lists(request, None), [Path("q.csv")]))
-    2 participants, 20 questions each, about 5 objects (triplet)
-    of 40 trials: 34 to start with, 4 random, 2 repeated
-    4 random questions give an unbiased error: keep the column purpose with the answers
-    written: q.csv
-    """
+    """Return what was generated, for people."""
     lines = []
     if lists.error is not None:
         lines.append(
@@ -300,24 +244,21 @@ def format_summary(lists: GeneratedLists, files: Sequence[Path]) -> str:
     if lists.new_objects:
         lines.append(f"{pluralize(len(lists.new_objects), 'new object')}: {quote_all(lists.new_objects, 10)}")
     counts, n_lists = lists.n_by_purpose, max(len(lists.participants), 1)
-    objects = f"about {pluralize(len(lists.questions.objects_), 'object')} ({lists.kind})"
     each = pluralize((len(lists.trials) - counts[CATCH]) // n_lists, "question")
     if counts[CATCH]:
         each += f" and {pluralize(counts[CATCH] // n_lists, 'catch trial')}"
     if lists.participants:
-        lines.append(f"{pluralize(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)}, {objects}")
-    else:
-        lines.append(f"{each} {objects}")
+        each = f"{pluralize(n_lists, 'participant')}, {each}{' each' * (n_lists > 1)},"
+    lines.append(f"{each} about {pluralize(len(lists.questions.objects_), 'object')} ({lists.kind})")
     parts = [f"{intcomma(counts[purpose])} {label}" for purpose, label in _PURPOSE_LABELS.items() if counts[purpose]]
     lines.append(f"of {pluralize(len(lists.trials), 'trial')}: {', '.join(parts)}")
-    return "\n".join([*lines, _random_share(counts), f"written: {', '.join(map(str, files))}"])
-
-
-def _random_share(counts: Counter[str]) -> str:
-    """Return what an error over these questions would be worth."""
-    if not counts[TEST]:
-        return "none of them is random: there will be no unbiased error (--test-share)"
-    verb = "gives" if counts[TEST] == 1 else "give"
-    random = f"{pluralize(counts[TEST], 'random question')} {verb} an unbiased error"
-    harder = "chosen questions are harder than random ones, and an error over them is too large; "
-    return f"{harder if counts[INFORMATION] else ''}{random}: keep the column purpose with the answers"
+    if counts[TEST]:
+        harder = "chosen questions are harder than random ones, and an error over them is too large; "
+        verb = "gives" if counts[TEST] == 1 else "give"
+        lines.append(
+            f"{harder if counts[INFORMATION] else ''}{pluralize(counts[TEST], 'random question')} {verb} an unbiased "
+            "error: keep the column purpose with the answers"
+        )
+    else:
+        lines.append("none of them is random: there will be no unbiased error (--test-share)")
+    return "\n".join([*lines, f"written: {', '.join(map(str, files))}"])

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.io.answers import Answers
@@ -21,10 +20,8 @@ from nearer.io.columns import SYNONYMS, find_columns
 from nearer.io.delimited import as_text, delimited_table, read_bytes
 from nearer.io.formats import open_table
 from nearer.io.labels import split_column
-from nearer.io.table import Column
 
-_ITEM_KINDS = ("odd-one-out", "most-central")
-ASKABLE_KINDS = ("triplet", *_ITEM_KINDS, "grid")  # others are read, and followed by triplets
+ASKABLE_KINDS = ("triplet", "odd-one-out", "most-central", "grid")  # others are read, and followed by triplets
 _OBJECT_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "id")
 _ANSWER_COLUMNS = {"odd-one-out": "odd", "most-central": "central"}  # which a list of questions lacks
 
@@ -37,46 +34,29 @@ class AnsweredQuestion:
     named: tuple[Any, ...]  # those that the answer names; none if "can't tell" was split
     person: Any = None
     purpose: str = "other"  # "other" if not known
-    line: int = 0  # line in its file
 
 
 def answered_questions(answers: Answers, purposes: Any = None) -> list[AnsweredQuestion]:
     """Return the questions of answers with their purposes; none if they are of a kind that cannot be asked."""
     if answers.kind not in ASKABLE_KINDS:
         return []
-    labels = answers.comparisons.objects[answers.comparisons.oriented]
-    ends = np.flatnonzero(np.diff(answers.answer_of, append=-1)) + 1
-    starts = np.concatenate([[0], ends[:-1]])
+    labels = answers.comparisons.objects[answers.comparisons.oriented].tolist()
     found = []
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        at = int(answers.answer_of[start])
+    for at, rows in groupby(range(len(labels)), key=answers.answer_of.tolist().__getitem__):
         person = None if answers.annotators is None else answers.annotators[at]
         purpose = "other" if purposes is None else str(purposes[at]) or "other"
-        shown, named = _question(labels[start:end].tolist(), answers.kind)
-        found.append(AnsweredQuestion(shown, named, person, purpose, int(answers.lines[at])))
+        found.append(AnsweredQuestion(*_question([labels[row] for row in rows], answers.kind), person, purpose))
     return found
 
 
 def _question(rows: list[list[Any]], kind: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return the objects shown and named by the comparisons of an answer, near pair and far pair."""
     near, far = (tuple(dict.fromkeys(row[place] for row in rows)) for place in (1, 3))
-    if kind in _ITEM_KINDS:
-        shown = tuple(dict.fromkeys(label for row in rows for label in row))
+    if kind in _ANSWER_COLUMNS:
         named = far if kind == "odd-one-out" else near
-        return shown, named if len(named) == 1 else ()
+        return tuple(dict.fromkeys(label for row in rows for label in row)), named if len(named) == 1 else ()
     both = tuple(dict.fromkeys([*near, *far]))
     return (rows[0][0], *both), () if set(near) & set(far) else near
-
-
-def kind_to_ask(answers: Answers) -> str:
-    """Return the kind of further questions after answers: for grids such as "2 of 8", the most frequent."""
-    if answers.kind not in ASKABLE_KINDS:
-        return "triplet"
-    if answers.kind != "grid":
-        return str(answers.kind)
-    sizes = Counter((len(each.named), len(each.shown) - 1) for each in answered_questions(answers) if each.named)
-    chosen, shown = sizes.most_common(1)[0][0] if sizes else (2, 8)
-    return f"{chosen} of {shown}"
 
 
 def read_names(path: Path, what: str = "object") -> list[str]:
@@ -84,9 +64,8 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     text = as_text(read_bytes(path), path.name)
     lines = [line.strip() for line in text.splitlines()]
     header = [cell.strip().lower() for cell in next(csv.reader(lines[:1]), [])]
-    known = [
-        cell for cell in header if cell in (*_OBJECT_COLUMNS, *(SYNONYMS["annotator"] if what == "participant" else ()))
-    ]
+    titles = (*_OBJECT_COLUMNS, *(SYNONYMS["annotator"] if what == "participant" else ()))
+    known = [cell for cell in header if cell in titles]
     if len(header) > 1 and known:
         table = delimited_table(text.encode("utf-8"), path.name)
         column = table.names[header.index(known[0])]
@@ -96,7 +75,7 @@ def read_names(path: Path, what: str = "object") -> list[str]:
     names = [line for line in lines if line]
     if not names:
         raise ValueError(f"{path.name} names no {what}; write one name on each line")
-    twice = sorted({each for each in names if names.count(each) > 1}) if len(set(names)) < len(names) else []
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{path.name} names {what}s twice: {quote_all(twice, 10)}; give each a name of its own")
     return names
@@ -113,12 +92,11 @@ def read_groups(values: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return groups of names: those given, and those of files, which have one group on each line."""
     groups: list[list[str]] = []
     for names in values:
+        rows = [list(names)]
         if len(names) == 1 and Path(names[0]).is_file():
             text = as_text(read_bytes(Path(names[0])), names[0])
             rows = [[cell.strip() for cell in row if cell.strip()] for row in csv.reader(text.splitlines())]
-            groups += [row for row in rows if row]
-        else:
-            groups.append(list(names))
+        groups += [row for row in rows if row]
     small = [group for group in groups if len(group) < 2]
     if small:
         raise ValueError(
@@ -153,31 +131,14 @@ def read_allowed(path: Path, kind: str, width: int) -> list[tuple[str, ...]]:
         wanted = ["anchor", "near", "far"]
     columns = [column for role in wanted for column in found.roles[role]]
     loaded = table.load(columns)
-    cells = [_cells(loaded.columns[column], len(columns) < width and column != columns[0]) for column in columns]
-    if len(columns) == 1:
-        cells = [_cells(loaded.columns[columns[0]], True)]
+    cells = []
+    for column in columns:
+        is_list = len(columns) == 1 or (len(columns) < width and column != columns[0])
+        read = loaded.columns[column]
+        values = split_column(read) if is_list else [(str(value),) for value in read.values]
+        cells.append([values[code] if code >= 0 else () for code in read.codes.tolist()])  # nothing where it is empty
     rows = [tuple(label for cell in row for label in cell) for row in zip(*cells, strict=True)]
     for row, line in zip(rows, loaded.sources.lines.tolist(), strict=True):
         if len(row) != width or len(set(row)) < width:
             raise ValueError(f"{path.name}:{line}: a question of kind {kind!r} has {width} different objects")
     return rows
-
-
-def _cells(column: Column, lists: bool) -> list[tuple[str, ...]]:
-    """Return what each cell holds: a list of objects, or one; nothing where it is empty."""
-    values = split_column(column) if lists else [(str(value),) for value in column.values]
-    return [values[code] if code >= 0 else () for code in column.codes.tolist()]
-
-
-def new_names(n: int, taken: Sequence[Any]) -> list[str]:
-    """Return names for n participants that nobody else has.
-
-    Examples
-    --------
-    >>> new_names(3, ["p02", "ann"])
-    ['p01', 'p03', 'p04']
-    """
-    digits = max(2, len(str(n + len(taken))))
-    known = {str(each) for each in taken}
-    free = (each for number in range(1, n + len(known) + 1) if (each := f"p{number:0{digits}}") not in known)
-    return [each for each, _ in zip(free, range(n), strict=False)]

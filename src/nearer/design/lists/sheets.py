@@ -19,6 +19,7 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,6 @@ _QUESTION_TEXTS = {
     "triplet": "Which is more like {}?",
     "odd-one-out": "Which is the odd one out?",
     "most-central": "Which is the most central?",
-    "grid": "Which is most like {}?",
 }
 
 
@@ -40,11 +40,11 @@ def format_of(path: Path, requested: str | None) -> str:
     """Return the format requested, or that of the ending of a file."""
     if requested is not None:
         return requested
-    found = next((each for each, ending in FORMATS.items() if path.suffix.lower() == ending), None)
-    if found is None:
-        endings = ", ".join(f"{ending} for {each}" for each, ending in FORMATS.items())
-        raise ValueError(f"{path.name}: the ending is of no known format ({endings}); give --format")
-    return found
+    for found, ending in FORMATS.items():
+        if path.suffix.lower() == ending:
+            return found
+    endings = ", ".join(f"{ending} for {each}" for each, ending in FORMATS.items())
+    raise ValueError(f"{path.name}: the ending is of no known format ({endings}); give --format")
 
 
 def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: str) -> list[Path]:
@@ -53,9 +53,14 @@ def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: st
         raise ValueError(
             f"with {kind!r} several objects are chosen at once, which {file_format} has no plain button for; write .csv"
         )
-    texts = {path: _TEXTS[file_format](trials, kind)}
-    if file_format == "qualtrics":
-        texts[path.with_name(f"{path.stem}.key.csv")] = _key_text(trials, kind)
+    if file_format == "csv":
+        texts = {path: _table(trials, kind)}
+    elif file_format == "jspsych":
+        texts = {path: _jspsych_text(trials, kind)}
+    else:
+        blocks = _blocks(trials)
+        key = path.with_name(f"{path.stem}.key.csv")
+        texts = {path: _qualtrics_text(trials, kind, blocks), key: _table(trials, kind, blocks)}
     path.parent.mkdir(parents=True, exist_ok=True)
     for each, text in texts.items():
         write_text(each, text)
@@ -70,8 +75,7 @@ def _options(trial: Trial, kind: str) -> list[str]:
 
 def _question(trial: Trial, kind: str) -> str:
     """Return the text of the question, as HTML."""
-    head = f"<b>{_escaped(str(trial.shown[0]))}</b>"
-    return _QUESTION_TEXTS.get(kind, _QUESTION_TEXTS["grid"]).format(head)
+    return _QUESTION_TEXTS.get(kind, "Which is most like {}?").format(f"<b>{_escaped(str(trial.shown[0]))}</b>")
 
 
 def _escaped(label: str) -> str:
@@ -84,28 +88,17 @@ def _right_option(trial: Trial, kind: str, first: int) -> int | None:
     return _options(trial, kind).index(str(trial.right[0])) + first if trial.right else None
 
 
-def _csv_text(trials: Sequence[Trial], kind: str) -> str:
-    return _table(trials, kind, lambda trial: {"catch": ";".join(str(label) for label in trial.right)})
-
-
-def _key_text(trials: Sequence[Trial], kind: str) -> str:
-    blocks = _blocks(trials)
-
-    def further(trial: Trial) -> dict[str, Any]:
-        return {"catch": _right_option(trial, kind, 1), "question": f"{blocks[trial.participant]}_{trial.number}"}
-
-    return _table(trials, kind, further)
-
-
-def _table(trials: Sequence[Trial], kind: str, further: Any) -> str:
-    """Return a table of trials; columns that no trial fills are left out."""
-    rows = [
-        {"participant": each.participant, "trial": each.number}
-        | question_columns(each.shown, kind)
-        | {"purpose": each.purpose}
-        | further(each)
-        for each in trials
-    ]
+def _table(trials: Sequence[Trial], kind: str, blocks: dict[str | None, str] | None = None) -> str:
+    """Return a table of trials, or with blocks the key to Qualtrics; columns that no trial fills are left out."""
+    rows = []
+    for each in trials:
+        row: dict[str, Any] = {"participant": each.participant, "trial": each.number}
+        row |= question_columns(each.shown, kind) | {"purpose": each.purpose}
+        if blocks is None:
+            row["catch"] = ";".join(str(label) for label in each.right)
+        else:
+            row |= {"catch": _right_option(each, kind, 1), "question": f"{blocks[each.participant]}_{each.number}"}
+        rows.append(row)
     names = [column for column in rows[0] if any(row[column] not in (None, "") for row in rows)]
     text = io.StringIO()
     writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\r\n")
@@ -132,18 +125,15 @@ def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:
     return "[\n" + ",\n".join(json.dumps(each, ensure_ascii=False) for each in timeline) + "\n]\n"
 
 
-def _qualtrics_text(trials: Sequence[Trial], kind: str) -> str:
+def _qualtrics_text(trials: Sequence[Trial], kind: str, blocks: dict[str | None, str]) -> str:
     parts = ["[[AdvancedFormat]]"]
-    blocks = _blocks(trials)
-    begun: set[str] = set()
-    for each in trials:
-        block = blocks[each.participant]
-        if block not in begun:
-            parts.append(f"[[Block:{block}]]")
-            begun.add(block)
-        choices = "\n".join(_escaped(label) for label in _options(each, kind))
-        head = f"[[Question:MC:SingleAnswer:Horizontal]]\n[[ID:{block}_{each.number}]]\n{_question(each, kind)}"
-        parts.append(f"{head}\n\n[[Choices]]\n{choices}\n\n[[PageBreak]]")
+    for participant, theirs in groupby(trials, key=lambda trial: trial.participant):
+        block = blocks[participant]
+        parts.append(f"[[Block:{block}]]")
+        for each in theirs:
+            choices = "\n".join(_escaped(label) for label in _options(each, kind))
+            head = f"[[Question:MC:SingleAnswer:Horizontal]]\n[[ID:{block}_{each.number}]]\n{_question(each, kind)}"
+            parts.append(f"{head}\n\n[[Choices]]\n{choices}\n\n[[PageBreak]]")
     return "\n\n".join(parts) + "\n"
 
 
@@ -156,6 +146,3 @@ def _blocks(trials: Sequence[Trial]) -> dict[str | None, str]:
         numbered = (f"{plain}_{number}" for number in range(2, len(taken) + 3))
         blocks[person] = plain if plain not in taken else next(each for each in numbered if each not in taken)
     return blocks
-
-
-_TEXTS = {"csv": _csv_text, "jspsych": _jspsych_text, "qualtrics": _qualtrics_text}

@@ -1,22 +1,21 @@
 """How many answers a study needs to bring the error of its map down to a target.
 
 A few simulated studies double their size until the target is reached; all of them are then evaluated at sizes around
-it. The answers of a smaller size are the first of a larger one, and errors are made monotone in the size (isotonic
-regression), so that each study crosses the target once, at a size that is interpolated in log m. Where studies differ
-in their noise, some may never reach it: sizes grow until all but the share outside the interval have reached the
-target, but not beyond eight times the first guess.
+it. Errors are made monotone in the size (isotonic regression), so that each study crosses the target once, at a size
+that is interpolated in log m. Some studies may be too noisy to reach it: sizes grow until all but the share outside the
+interval have, but not beyond eight times the first guess.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
-from tqdm import tqdm
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import (
@@ -31,15 +30,7 @@ from nearer._common.formatting import (
 from nearer._common.parameters import check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer.design.planning.prediction import (
-    NoiseEstimate,
-    Replication,
-    check_simulation,
-    default_estimator,
-    error_floor,
-    generators,
-    quantiles,
-)
+from nearer.design.planning.prediction import NoiseEstimate, Replication, check_simulation, error_floor, quantiles
 from nearer.design.planning.simulation import MAX_COMPARISONS, Against, Design
 from nearer.design.planning.theorem import theorem_bound, theorem_excess
 from nearer.embedding.base import OrdinalEmbedding
@@ -48,7 +39,6 @@ from nearer.plotting import FAINT, INK, PALETTE, despine, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_AFTER_PILOT = "with map, noise and annotators drawn from the posterior of the pilot"
 _DEFAULT_EXCESS = 0.05  # of the target over the noise; against the truth three times as much
 _MIN_EXCESS = 0.005  # of a target over the floor, close to which the number of answers diverges
 _CHANCE_ERROR = 0.5
@@ -74,33 +64,16 @@ class Plan:
         Whether noise and annotators are drawn from the posterior of a pilot.
     n_comparisons : int
         That follow from ``n_answers``.
-    target_error : float
-    against : {"answers", "truth"}
-        What errors are measured against: new answers, or the order of the true distances.
     floor : float
         The error of the true map, a lower bound.
-    sizes : ndarray of int
-        Numbers of answers that were tried.
-    errors, lows, highs : ndarray
-        Error at each size: median, and the interval of ``level`` of the studies.
-    level : float
-    n_replications : int
-        Simulated studies.
-    estimator : str
+    sizes, errors, lows, highs : ndarray
+        Numbers of answers that were tried, with the median error and the interval of ``level`` of the studies.
     price, cost, cost_low, cost_high : float, or None
         Of one answer, and of all.
-    answers_per_annotator : int, or None
     theorem_answers : float
         Comparisons that theorem 1 of the paper requires, at its most generous.
-    design : Design
-
-    Examples
-    --------
-    >>> from nearer.embedding import TSTE
-    >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> answer = plan(Design(15, 2), target_error=0.2, price=0.05, estimator=quick, n_replications=2, random_state=0)
-    >>> answer.low <= answer.n_answers <= answer.high < answer.theorem_answers
-    True
+    target_error, against, level, n_replications, estimator, answers_per_annotator, design
+        As in `plan`.
     """
 
     n_answers: int
@@ -134,16 +107,27 @@ class Plan:
         return {**plain, **arrays, "study": asdict(self.design)}
 
     def __str__(self) -> str:
-        return "\n".join([*self._summary(), "", *self._curve(), *self._theorem()])
+        rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
+        curve = [
+            f"{intcomma(size):>9}  {decimals(error)}  ({format_interval(low, high)})" for size, error, low, high in rows
+        ]
+        head = f"  answers  error  ({format_level(self.level)} of studies)"
+        lines = [*self._summary(), "", head, *curve, *describe_floor(self.floor)]
+        allowed = theorem_excess(self.design.n_objects, self.design.n_components, self.n_comparisons)
+        if allowed < 1:  # a map of one point has a risk of 1
+            lines.append(
+                f"Theorem 1 of the paper: with so many comparisons the risk is at most {decimals(allowed)} above the "
+                "least possible, in the worst case."
+            )
+        return "\n".join(lines)
 
     def _summary(self) -> list[str]:
-        design = self.design
-        need = f"{format_level(self.level)} of simulated studies need {intcomma(self.low)} to "
+        design, low, level = self.design, intcomma(self.low), format_level(self.level)
         if self.high is None:
-            need = (
-                f"simulated studies need {intcomma(self.low)} or more, and some are too noisy to get there: more than "
-            )
-        need += intcomma(int(self.sizes[-1]) if self.high is None else self.high)
+            largest = intcomma(int(self.sizes[-1]))
+            need = f"simulated studies need {low} or more, and some are too noisy to get there: more than {largest}"
+        else:
+            need = f"{level} of simulated studies need {low} to {intcomma(self.high)}"
         lines = [
             f"About {pluralize(self.n_answers, 'answer')} bring the error {describe_against(self.against)} down to "
             f"{decimals(self.target_error)}; {need}.",
@@ -162,26 +146,10 @@ class Plan:
         if self.cost is not None and self.cost_low is not None:
             highest = "or more" if self.cost_high is None else f"to {format_money(self.cost_high)}"
             lines.append(f"They cost {format_money(self.cost)} ({format_money(self.cost_low)} {highest}).")
+        drawn = "with map, noise and annotators drawn from the posterior of the pilot"
+        described = f"{design.of_objects}, {drawn}" if self.after_pilot else str(design)
         studies = pluralize(self.n_replications, "study", "studies")
-        simulated = f"{studies} {design.of_objects}, {_AFTER_PILOT}" if self.after_pilot else f"{studies} {design}"
-        return [*lines, f"Simulated: {simulated}; maps by {self.estimator}."]
-
-    def _curve(self) -> list[str]:
-        rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
-        lines = [
-            f"{intcomma(size):>9}  {decimals(error)}  ({format_interval(low, high)})" for size, error, low, high in rows
-        ]
-        return [f"  answers  error  ({format_level(self.level)} of studies)", *lines, *describe_floor(self.floor)]
-
-    def _theorem(self) -> list[str]:
-        """Return what theorem 1 of the paper guarantees, if anything: a map of one point has a risk of 1."""
-        allowed = theorem_excess(self.design.n_objects, self.design.n_components, self.n_comparisons)
-        if allowed >= 1:
-            return []
-        return [
-            f"Theorem 1 of the paper: with so many comparisons the risk is at most {decimals(allowed)} above the least "
-            "possible, in the worst case."
-        ]
+        return [*lines, f"Simulated: {studies} {described}; maps by {self.estimator}."]
 
 
 def plan(
@@ -226,36 +194,34 @@ def plan(
     Returns
     -------
     Plan
-        ``str()`` of it is a summary.
-
-    Raises
-    ------
-    ValueError
-        If the target is out of reach.
+        ``str()`` of it is a summary. A target out of reach is a ValueError.
 
     Examples
     --------
     >>> from nearer.embedding import TSTE
     >>> quick = TSTE(n_components=2, trace=0.02)
-    >>> answer = plan(Design(15, 2, n_annotators=5), 0.2, estimator=quick, n_replications=2, random_state=0)
-    >>> print(str(answer).split(" answers")[0])  # doctest: +ELLIPSIS
+    >>> found = plan(Design(15, 2, n_annotators=5), 0.2, estimator=quick, n_replications=2, random_state=0)
+    >>> found.low <= found.n_answers <= found.high < found.theorem_answers
+    True
+    >>> print(str(found).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    check_simulation(design, against, level, n_replications, pilot)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
     if price is not None:
         check_number("price", price, least=0)
-    studies = [Replication.start(design, rng, pilot=pilot) for rng in generators(random_state, n_replications)]
+    studies = list(Replication.draw(n_replications, random_state, design, pilot=pilot))
     floor = error_floor(design, against, None if pilot is None else [study.noise for study in studies])
-    target_error = _default_target(floor, against) if target_error is None else target_error
-    _check_target(target_error, floor)
+    target_error = _checked_target(target_error, floor, against)
     most = min(400 * design.n_objects, MAX_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
         design.check_answers(most_answers, "most_answers")
         most = most_answers
-    estimator = default_estimator(design, estimator)
-    found = SizeSearch(studies, estimator, against, target_error, most, level).run()
-    low, n_answers, high = _counts(found.answers, level)
-    lows, errors, highs = quantiles(found.errors, level)
+    sizes, curves = _search(studies, estimator, against, target_error, most, level)
+    answers = np.array([crossing(sizes, each, target_error) for each in curves])
+    ends = quantiles(np.minimum(answers, _MAX_FINITE), level)
+    low, n_answers = math.ceil(ends[0]), math.ceil(ends[1])
+    high = None if ends[2] > MAX_COMPARISONS else math.ceil(ends[2])
+    lows, errors, highs = quantiles(curves, level)
     costs = (None if price is None or count is None else price * count for count in (low, n_answers, high))
     cost_low, cost, cost_high = costs
     return Plan(
@@ -268,7 +234,7 @@ def plan(
         target_error=target_error,
         against=against,
         floor=floor,
-        sizes=found.sizes,
+        sizes=sizes,
         errors=errors,
         lows=lows,
         highs=highs,
@@ -296,32 +262,20 @@ def describe_floor(floor: float) -> list[str]:
     return [f"The least error to be expected is {decimals(floor)}: {wrong}."] if floor else []
 
 
-def _default_target(floor: float, against: Against) -> float:
-    """Return an error in reach: a little above the noise, rounded, and below chance."""
-    if against == "truth":
-        return 3 * _DEFAULT_EXCESS
-    return round(min(floor + _DEFAULT_EXCESS, (floor + _CHANCE_ERROR) / 2), 3)
-
-
-def _counts(answers: FloatArray, level: float) -> tuple[int, int, int | None]:
-    """Return the low end, the median and the high end of numbers of answers, of which some may be infinite."""
-    low, middle, high = quantiles(np.minimum(answers, _MAX_FINITE), level)
-    return math.ceil(low), math.ceil(middle), None if high > MAX_COMPARISONS else math.ceil(high)
-
-
-def _check_target(target_error: float, floor: float) -> None:
-    """Check that a target is between the floor and chance."""
+def _checked_target(target_error: float | None, floor: float, against: Against) -> float:
+    """Return a target between the floor and chance; left out, one in reach, a little above the noise."""
+    if target_error is None:
+        above = round(min(floor + _DEFAULT_EXCESS, (floor + _CHANCE_ERROR) / 2), 3)
+        target_error = 3 * _DEFAULT_EXCESS if against == "truth" else above
     if not target_error < _CHANCE_ERROR:
         raise ValueError(f"target_error={target_error}: an uninformative map has an error of 0.5; aim below it")
     if target_error >= floor + _MIN_EXCESS:
-        return
-    why = (
-        f"of the new answers {percent(floor)} are wrong, and the true map itself errs there"
-        if floor
-        else "errors stay above 0"
-    )
+        return target_error
+    why, relax = "errors stay above 0", ""
+    if floor:
+        why = f"of the new answers {percent(floor)} are wrong, and the true map itself errs there"
+        relax = ", or ask for the error without their noise (--against truth, against='truth')"
     least = math.ceil((floor + _MIN_EXCESS) * 1000 - 1e-9) / 1000
-    relax = ", or ask for the error without their noise (--against truth, against='truth')" if floor else ""
     raise ValueError(
         f"an error of {decimals(target_error)} is out of reach: {why}; aim at {decimals(least)} or more (--target, "
         f"target_error){relax}"
@@ -330,15 +284,6 @@ def _check_target(target_error: float, floor: float) -> None:
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw the error of simulated studies against their size, and where it reaches the target.
-
-    Parameters
-    ----------
-    plan : Plan
-    ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -375,103 +320,66 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     return despine(ax)
 
 
-class Crossing(NamedTuple):
-    """Monotone errors of r studies at s sizes, and the size at which each reaches the target, or infinity."""
+def _search(
+    studies: Sequence[Replication],
+    estimator: OrdinalEmbedding,
+    against: Against,
+    target: float,
+    most_answers: int,
+    level: float,
+) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return sizes around that where simulated studies reach a target, (s,), and their monotone errors, (r, s)."""
 
-    sizes: NDArray[np.int64]
-    errors: FloatArray
-    answers: FloatArray
+    def errors_at(studies: Sequence[Replication], sizes: Sequence[int]) -> FloatArray:
+        errors = np.empty((len(studies), len(sizes)))
+        for at in np.ndindex(errors.shape):
+            errors[at] = studies[at[0]].errors(sizes[at[1]], estimator)[against == "truth"]
+            bar.update()
+        return errors
 
-
-@dataclass(frozen=True, eq=False)
-class SizeSearch:
-    """A search for the size at which simulated studies reach a target."""
-
-    replications: list[Replication]
-    estimator: OrdinalEmbedding
-    against: Against
-    target: float
-    most_answers: int
-    level: float
-
-    def run(self) -> Crossing:
-        """Return errors around the target, and where each study reaches it."""
-        with progress_bar("simulating", len(self.replications) * (len(_LOG2_STEPS) + 2)) as bar:
-            guess = self._first_guess(bar)
-            sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_LOG2_STEPS)), _MIN_ANSWERS).astype(np.int64))
-            bar.total = bar.n + len(sizes) * len(self.replications)
-            errors = self._errors(self.replications, sizes, bar)
-            most = min(_MAX_FACTOR * guess, self.most_answers)
-            while (errors[:, -1] > self.target).mean() > (1 - self.level) / 2:
-                larger = round(sizes[-1] * 2**0.5)
-                if larger > most:
-                    break
-                bar.total += len(self.replications)
-                errors = np.column_stack([errors, self._errors(self.replications, [larger], bar)])
-                sizes = np.append(sizes, larger)
-        smooth = np.array([monotone(sizes, each) for each in errors])
-        if np.median(smooth[:, -1]) > self.target:
-            self._check_size(self.most_answers + 1, sizes[-1], float(np.median(smooth[:, -1])))
-        return Crossing(sizes, smooth, np.array([crossing(sizes, each, self.target) for each in smooth]))
-
-    def _first_guess(self, bar: tqdm[Any]) -> float:
-        """Return about the size at which a few studies reach the target."""
-        few = self.replications[:_N_FIRST]
-        sizes = [max(_MIN_ANSWERS, few[0].truth.design.n_objects)]
-        errors = [float(np.median(self._errors(few, sizes, bar)))]
-        while errors[0] <= self.target and sizes[0] > _MIN_ANSWERS:
-            sizes.insert(0, max(_MIN_ANSWERS, sizes[0] // 2))
-            errors.insert(0, float(np.median(self._errors(few, sizes[:1], bar))))
-        while errors[-1] > self.target:
-            self._check_size(2 * sizes[-1], sizes[-1], errors[-1])
-            sizes.append(2 * sizes[-1])
-            errors.append(float(np.median(self._errors(few, sizes[-1:], bar))))
-        return crossing(np.array(sizes), monotone(np.array(sizes), np.array(errors)), self.target)
-
-    def _check_size(self, wanted: int, tried: int, error: float) -> None:
-        """Check that a size is within the limit."""
-        if wanted > self.most_answers:
+    def check_size(wanted: int, tried: int, error: float) -> None:
+        if wanted > most_answers:
             raise ValueError(
-                f"target_error={decimals(self.target)} is not reached by {intcomma(tried)} answers: simulated studies "
-                f"still err by {decimals(error)}. {intcomma(wanted)} would be more than "
-                f"most_answers={self.most_answers}; "
-                "aim higher, or raise it"
+                f"target_error={decimals(target)} is not reached by {intcomma(tried)} answers: simulated studies still "
+                f"err by {decimals(error)}. {intcomma(wanted)} would be more than most_answers={most_answers}; aim "
+                "higher, or raise it"
             )
 
-    def _errors(
-        self, replications: list[Replication], sizes: list[int] | NDArray[np.int64], bar: tqdm[Any]
-    ) -> FloatArray:
-        """Return the errors of replications at sizes, (r, s)."""
-        errors = np.empty((len(replications), len(sizes)))
-        for row, replication in enumerate(replications):
-            for column, size in enumerate(sizes):
-                answers, truth = replication.errors(int(size), self.estimator)
-                errors[row, column] = truth if self.against == "truth" else answers
-                bar.update()
-        return errors
+    few, first = studies[:_N_FIRST], [max(_MIN_ANSWERS, studies[0].truth.design.n_objects)]
+    with progress_bar("simulating", len(studies) * (len(_LOG2_STEPS) + 2)) as bar:
+        medians = [float(np.median(errors_at(few, first)))]
+        while medians[0] <= target and first[0] > _MIN_ANSWERS:
+            first.insert(0, max(_MIN_ANSWERS, first[0] // 2))
+            medians.insert(0, float(np.median(errors_at(few, first[:1]))))
+        while medians[-1] > target:
+            check_size(2 * first[-1], first[-1], medians[-1])
+            first.append(2 * first[-1])
+            medians.append(float(np.median(errors_at(few, first[-1:]))))
+        guess = crossing(np.array(first), monotone(np.array(first), np.array(medians)), target)
+        sizes = np.unique(np.maximum(np.round(guess * 2.0 ** np.array(_LOG2_STEPS)), _MIN_ANSWERS).astype(np.int64))
+        bar.total = bar.n + len(sizes) * len(studies)
+        errors = errors_at(studies, sizes.tolist())
+        while (errors[:, -1] > target).mean() > (1 - level) / 2:
+            larger = round(sizes[-1] * 2**0.5)
+            if larger > min(_MAX_FACTOR * guess, most_answers):
+                break
+            bar.total += len(studies)
+            sizes, errors = np.append(sizes, larger), np.column_stack([errors, errors_at(studies, [larger])])
+    smooth = np.array([monotone(sizes, each) for each in errors])
+    if np.median(smooth[:, -1]) > target:
+        check_size(most_answers + 1, int(sizes[-1]), float(np.median(smooth[:, -1])))
+    return sizes, smooth
 
 
 def monotone(sizes: NDArray[np.int64], errors: FloatArray) -> FloatArray:
-    """Return the nearest errors that never rise with the size (isotonic regression).
-
-    Examples
-    --------
-    >>> monotone(np.array([1, 2, 3]), np.array([0.4, 0.2, 0.3]))
-    array([0.4 , 0.25, 0.25])
-    """
-    smooth: FloatArray = IsotonicRegression(increasing=False).fit_transform(np.log(sizes), errors)
-    return smooth
+    """Return the nearest errors that never rise with the size (isotonic regression)."""
+    return IsotonicRegression(increasing=False).fit_transform(np.log(sizes), errors)
 
 
 def crossing(sizes: NDArray[np.int64], errors: FloatArray, target: float) -> float:
     """Return the size at which monotone errors first reach a target, interpolated in the logarithm of the size.
 
     Errors that are always below the target reach it at the smallest size, and those above it never.
-
-    Examples
-    --------
-    >>> round(crossing(np.array([100, 400]), np.array([0.3, 0.1]), 0.2))
-    200
     """
     if errors[-1] > target:
         return float("inf")

@@ -1,20 +1,17 @@
 """The error to expect of a study: the noise of a pilot, and the errors of simulated studies.
 
-Where few questions are repeated, disagreement cannot be counted, and a map learned from m answers errs both because
-some of them are wrong and because they are few. The posterior of maps (`PosteriorEmbedding`) separates the two: each of
-its draws is a map with its answer model, slope and lapse rate and, if the answers name annotators, how much they differ
-in both. The noise of a draw is the share of answers to the questions asked that contradict its map.
-
-A study that continues such a pilot is simulated from these draws: one draw for each simulated study, the same for the
-answers that are learned from and for those that the map is tested on. The uncertainty of noise, map, decay of its axes
-and annotators is then part of the interval.
+Where few questions are repeated, disagreement cannot be counted, and a map errs both because some answers are wrong and
+because they are few. The posterior of maps (`PosteriorEmbedding`) separates the two: each draw is a map with its answer
+model and, if the answers name annotators, how much they differ. The noise of a draw is the share of answers to the
+questions asked that contradict its map. A study that continues such a pilot is simulated from one draw each, so that
+the uncertainty of noise, map, decay of its axes and annotators is part of the interval.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Self, get_args
 
 import numpy as np
@@ -29,14 +26,7 @@ from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import trial_indices, with_positive_weight
-from nearer.design.planning.simulation import (
-    Against,
-    Design,
-    GroundTruth,
-    SimulatedAnswers,
-    concatenate,
-    draw_ground_truth,
-)
+from nearer.design.planning.simulation import Against, Design, GroundTruth, SimulatedAnswers, draw_ground_truth
 from nearer.embedding import DMOE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.margins import error_from_margins
@@ -58,13 +48,10 @@ class NoiseEstimate:
 
     Attributes
     ----------
-    noise, low, high : float
+    noise, low, high, level : float
         Share of comparisons answered wrongly: posterior median, and the interval of ``level``.
-    level : float
-    comparisons : Comparisons
-        The answers, of positive weight.
-    posterior : PosteriorEmbedding
-        Fitted to them.
+    comparisons, posterior : Comparisons, PosteriorEmbedding
+        The answers, of positive weight, and what was fitted to them.
 
     Examples
     --------
@@ -138,36 +125,23 @@ def estimate_noise(
     n_answers = int(answer_of.max()) + 1
     if n_answers < _MIN_PILOT_ANSWERS:
         raise ValueError(f"noise cannot be estimated from {n_answers} answers; {_MIN_PILOT_ANSWERS} or more are needed")
-    rng = stream(random_state, "start")
-    seed = int(rng.integers(2**62))
-    learned = (
-        judged
-        if n_answers <= _MAX_PILOT_ANSWERS
-        else judged[rng.permutation(n_answers)[answer_of] < _MAX_PILOT_ANSWERS]
-    )
+    rng, n = stream(random_state, "start"), judged.n_objects
+    seed, learned = int(rng.integers(2**62)), judged
+    if n_answers > _MAX_PILOT_ANSWERS:
+        learned = judged[rng.permutation(n_answers)[answer_of] < _MAX_PILOT_ANSWERS]
+    lapse, changed = HYPERPARAMETERS.index("lapse"), (_LAPSE_CENTER, _LAPSE_SCALE)
+    prior = Prior(*((*row[:lapse], each, *row[lapse + 1 :]) for row, each in zip(Prior(), changed, strict=True)))
     posterior = PosteriorEmbedding(
-        n_components,
-        prior=_prior(),
-        max_components=n_components,
-        n_objects=judged.n_objects,
-        random_state=seed,
+        n_components, prior=prior, max_components=n_components, n_objects=n, random_state=seed
     )
     with warnings.catch_warnings():
         # Two maps that explain few answers equally well are both among the draws, which is all that is needed here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         posterior.fit(learned)
-    truths = _draw_ground_truths(posterior, Design(judged.n_objects, 1), judged, _N_DRAWS, rng)
-    shares = [truth.error_rate(truth.distances_of(learned), rng) for truth in truths]
+    truths = _draw_ground_truths(posterior, Design(n, 1), judged, _N_DRAWS, rng)
+    shares = [truth.error_rate(truth.distances_of(learned.quadruplets), rng) for truth in truths]
     low, noise, high = np.quantile(shares, [(1 - level) / 2, 0.5, (1 + level) / 2])
     return NoiseEstimate(float(noise), float(low), float(high), level, judged, posterior)
-
-
-def _prior() -> Prior:
-    """Return the prior of a pilot, with a wider one of lapse rates."""
-    usual, lapse = Prior(), HYPERPARAMETERS.index("lapse")
-    centers, scales = list(usual.centers), list(usual.scales)
-    centers[lapse], scales[lapse] = _LAPSE_CENTER, _LAPSE_SCALE
-    return Prior(tuple(centers), tuple(scales))
 
 
 def _draw_ground_truths(
@@ -195,14 +169,8 @@ class PredictedError:
         Median over simulated studies, and the interval of ``level`` of them.
     floor : float
         The error of the true map: the noise (of the median study), or 0 against the truth.
-    n_answers : int
-    against : {"answers", "truth"}
-    level : float
-
-    Examples
-    --------
-    >>> PredictedError(0.2, 0.18, 0.22, floor=0.1, n_answers=500, against="answers", level=0.9).error
-    0.2
+    n_answers, against, level
+        As in `predict_error`.
     """
 
     error: float
@@ -214,32 +182,40 @@ class PredictedError:
     level: float
 
 
-@dataclass(eq=False)
 class Replication:
     """One simulated study of growing size: the answers of a smaller size are the first of a larger one."""
 
-    truth: GroundTruth
-    rng: np.random.Generator
-    answers: SimulatedAnswers
-    pilot: SimulatedAnswers | None = None  # learned from before the others
-    has_fixed_questions: bool = False  # questions that are not learned from are left to test on
-    _errors: dict[int, tuple[float, float]] = field(default_factory=dict)
-
-    @classmethod
-    def start(
-        cls,
+    def __init__(
+        self,
         design: Design,
         rng: np.random.Generator,
         questions: Comparisons | None = None,
         pilot: NoiseEstimate | None = None,
-    ) -> Self:
-        """Draw a ground truth and ask the first questions."""
-        truth = draw_ground_truth(design, rng, questions) if pilot is None else pilot.draw_ground_truth(design, rng)
-        first = None
-        if pilot is not None and pilot.is_continued_by(design):
-            first = truth.compare_with(pilot.comparisons, rng)
-        answers = truth.ask(_N_TESTED, rng) if questions is None else truth.ask_again(questions, rng)
-        return cls(truth, rng, answers, first, questions is not None)
+    ) -> None:
+        self.rng = rng
+        self.pilot: SimulatedAnswers | None = None  # learned from before the others
+        if pilot is None:
+            self.truth = draw_ground_truth(design, rng, questions)
+        else:
+            self.truth = pilot.draw_ground_truth(design, rng)
+            if pilot.is_continued_by(design):
+                self.pilot = self.truth.compare_with(pilot.comparisons, rng)
+        self.has_fixed_questions = questions is not None  # those that are not learned from are left to test on
+        self.answers = self.truth.ask(_N_TESTED, rng) if questions is None else self.truth.ask_again(questions, rng)
+        self._errors: dict[int, tuple[float, float]] = {}
+
+    @classmethod
+    def draw(
+        cls,
+        n: int,
+        random_state: RandomState,
+        design: Design,
+        questions: Comparisons | None = None,
+        pilot: NoiseEstimate | None = None,
+    ) -> Iterator[Self]:
+        """Yield n studies; the first ones are the same for a larger number."""
+        for seed in stream(random_state, "answers").integers(2**62, size=n).tolist():
+            yield cls(design, np.random.default_rng(seed), questions, pilot)
 
     @property
     def noise(self) -> float:
@@ -251,27 +227,25 @@ class Replication:
         if n_answers not in self._errors:
             train, test = self._split(n_answers)
             comparisons = test.comparisons
-            margins = learned_margins(estimator, train.comparisons, comparisons)
-            against = margins, np.where(test.is_correct, margins, -margins)
-            answers, truth = (error_from_margins(each, comparisons.sample_weight) for each in against)
-            self._errors[n_answers] = answers, truth
+            margins, weights = learned_margins(estimator, train.comparisons, comparisons), comparisons.sample_weight
+            against_truth = error_from_margins(np.where(test.is_correct, margins, -margins), weights)
+            self._errors[n_answers] = error_from_margins(margins, weights), against_truth
         return self._errors[n_answers]
 
     def _split(self, n_answers: int) -> tuple[SimulatedAnswers, SimulatedAnswers]:
         """Return the answers to learn from, those of the pilot first, and others to test on."""
-        n_pilot = 0 if self.pilot is None else min(n_answers, self.pilot.n_answers)
-        n_further = n_answers - n_pilot
-        start, test = (
-            (0, self.answers.part(n_further))
-            if self.has_fixed_questions
-            else (_N_TESTED, self.answers.part(0, _N_TESTED))
-        )
+        n_further = n_answers if self.pilot is None else max(n_answers - self.pilot.n_answers, 0)
+        start, test = _N_TESTED, self.answers.part(0, _N_TESTED)
+        if self.has_fixed_questions:
+            start, test = 0, self.answers.part(n_further)
         missing = start + n_further - self.answers.n_answers
         if missing > 0:  # blocks of one size, so that the first answers do not depend on how many follow
             blocks = [self.truth.ask(_N_TESTED, self.rng) for _ in range(-(-missing // _N_TESTED))]
-            self.answers = concatenate([self.answers, *blocks])
-        parts = [] if self.pilot is None else [self.pilot.part(0, n_pilot)]
-        return concatenate([*parts, *([self.answers.part(start, start + n_further)] if n_further else [])]), test
+            self.answers = SimulatedAnswers.concatenate([self.answers, *blocks])
+        parts = [self.answers.part(start, start + n_further)] if n_further else []
+        if self.pilot is not None:
+            parts.insert(0, self.pilot.part(0, n_answers - n_further))
+        return SimulatedAnswers.concatenate(parts), test
 
 
 def predict_error(
@@ -294,8 +268,6 @@ def predict_error(
         What the study is like.
     n_answers : int
         How many answers are learned from, those of the pilot included.
-    against : {"answers", "truth"}
-        What the error is measured against: new answers, some of which are wrong, or the order of the true distances.
     questions : Comparisons, optional
         The questions to ask, in random order, in place of uniformly drawn ones; their answers are not used. The error
         is that on the remaining questions. Trials stay whole, and each counts as one answer.
@@ -303,7 +275,7 @@ def predict_error(
         A pilot study, from `estimate_noise`. Each simulated study has a map, noise and annotators drawn from its
         posterior, in place of the noise and the decay of the design, and maps are learned from its answers and further
         simulated ones. If the design has another number of objects, it is a new study of other objects.
-    estimator, n_replications, level, random_state
+    against, estimator, n_replications, level, random_state
         As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
 
     Returns
@@ -319,13 +291,13 @@ def predict_error(
     >>> 0.1 < many.error < few.error < 0.5
     True
     """
-    check_simulation(design, against, level, n_replications, pilot)
-    _check_questions(questions, design, n_answers, pilot)
-    estimator = default_estimator(design, estimator)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
+    design.check_answers(n_answers)
+    if questions is not None:
+        _check_questions(questions, design, n_answers, pilot)
     errors, noises = [], []
     with progress_bar("simulating", n_replications) as bar:
-        for rng in generators(random_state, n_replications):
-            study = Replication.start(design, rng, questions, pilot)
+        for study in Replication.draw(n_replications, random_state, design, questions, pilot):
             errors.append(study.errors(n_answers, estimator))
             noises.append(study.noise)
             bar.update()
@@ -334,28 +306,10 @@ def predict_error(
     return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
 
 
-def default_estimator(design: Design, estimator: OrdinalEmbedding | None) -> OrdinalEmbedding:
-    """Return the estimator to fit with, over all objects of the study."""
-    if estimator is None:
-        return DMOE(design.n_components, n_objects=design.n_objects)
-    if not isinstance(estimator, OrdinalEmbedding):
-        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
-    own: OrdinalEmbedding = clone(estimator).set_params(n_objects=design.n_objects)
-    return own
-
-
-def generators(random_state: RandomState, how_many: int) -> list[np.random.Generator]:
-    """Return a generator for each replication; the first ones are the same for a larger number."""
-    seeds = stream(random_state, "answers").integers(2**62, size=how_many)
-    return [np.random.default_rng(int(seed)) for seed in seeds]
-
-
 def quantiles(errors: FloatArray, level: float) -> FloatArray:
     """Return the low end, the median and the high end of values over replications, the first axis."""
     # Weibull: a further value lies between the k-th and the l-th of r with probability (l - k) / (r + 1).
-    shares = [(1 - level) / 2, 0.5, (1 + level) / 2]
-    ends: FloatArray = np.quantile(errors, shares, axis=0, method="weibull")
-    return ends
+    return np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0, method="weibull")
 
 
 def error_floor(design: Design, against: Against, noises: Sequence[float] | None) -> float:
@@ -366,9 +320,14 @@ def error_floor(design: Design, against: Against, noises: Sequence[float] | None
 
 
 def check_simulation(
-    design: Design, against: Against, level: float, n_replications: int, pilot: NoiseEstimate | None = None
-) -> None:
-    """Check the settings of a simulation."""
+    design: Design,
+    against: Against,
+    level: float,
+    n_replications: int,
+    pilot: NoiseEstimate | None,
+    estimator: OrdinalEmbedding | None,
+) -> OrdinalEmbedding:
+    """Check the settings of a simulation, and return the estimator to fit with, over all objects of the study."""
     if not isinstance(design, Design):
         raise ValueError(f"design must be a Design, such as Design(n_objects=20, n_components=2), got {design!r}")
     if against not in get_args(Against):
@@ -377,6 +336,11 @@ def check_simulation(
     check_integer("n_replications", n_replications, 1, _MAX_REPLICATIONS)
     if pilot is not None and not isinstance(pilot, NoiseEstimate):
         raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
+    if estimator is None:
+        return DMOE(design.n_components, n_objects=design.n_objects)
+    if not isinstance(estimator, OrdinalEmbedding):
+        raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
+    return clone(estimator).set_params(n_objects=design.n_objects)
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:
@@ -384,21 +348,16 @@ def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Compa
     with warnings.catch_warnings():
         # A search that fails at one setting tries others, and a user can change nothing about a simulation.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        margins: FloatArray = clone(estimator).fit(train).decision_function(test)
-    return margins
+        return clone(estimator).fit(train).decision_function(test)
 
 
-def _check_questions(
-    questions: Comparisons | None, design: Design, n_answers: int, pilot: NoiseEstimate | None
-) -> None:
+def _check_questions(questions: Comparisons, design: Design, n_answers: int, pilot: NoiseEstimate | None) -> None:
     """Check that there are enough questions."""
-    design.check_answers(n_answers)
-    if questions is None:
-        return
     if questions.n_objects != design.n_objects:
         raise ValueError(f"the questions are about {questions.n_objects} objects, but n_objects={design.n_objects}")
     n_given = int(trial_indices(questions).max()) + 1
-    n_given += pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else 0
+    if pilot is not None and pilot.is_continued_by(design):
+        n_given += pilot.n_answers
     if n_given < n_answers + _MIN_TESTED:
         raise ValueError(
             f"n_answers={n_answers}, and {_MIN_TESTED} more to test on, but there are only {n_given} questions; give "

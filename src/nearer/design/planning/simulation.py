@@ -2,8 +2,8 @@
 
 Every way of asking comes down to one rule. An answer is about some *pairs* of objects; the annotator perceives a
 distance for each and orders the pairs by it; the answer reveals part of that order: which *ranks* are nearer than
-which. The odd one of three reveals that the first pair comes before the second and the third; the most central of three
-that the first and the second come before the third; a ranking reveals it all.
+which. The odd one of three reveals that the first pair comes before the others, the most central of three that the
+third comes after them; a ranking reveals it all.
 
 The distance perceived is d2^s times an error exp(-g), with g drawn from Gumbel's distribution for each pair and answer.
 The difference of two such errors is logistic, so that for two pairs
@@ -39,11 +39,8 @@ from nearer.optimize.problems.margins import pair_distances
 NoiseModel: TypeAlias = Literal["close-calls", "guesses"]
 Against: TypeAlias = Literal["answers", "truth"]
 
-# Principal variances of maps of seven real sets fell as k^-1.1 by t-STE and as k^-2.6 by CKL, in the median; the
-# extremes were 0.3 and 3.7.
-DECAY = 2.0
-#: More take hours, and gigabytes.
-MAX_COMPARISONS = 10_000_000
+DECAY = 2.0  # principal variances of maps of seven real sets fell as k^-1.1 by t-STE, k^-2.6 by CKL, in the median
+MAX_COMPARISONS = 10_000_000  # more take hours, and gigabytes
 _GRID_KINDS = ("grid", "ranked-grid")
 _MAX_COUNTS = {"n_objects": 100_000, "n_components": 1000, "n_annotators": 1_000_000, "n_shown": 50, "n_chosen": 50}
 _ANNOTATOR_SPREAD = 0.5  # of the logarithm of the slope, or of the rate of guessing
@@ -64,12 +61,11 @@ class Design:
     kind : str
         How people are asked, as in `nearer.io.Answers`.
     noise_model : {"close-calls", "guesses"}
-        Each distance is perceived with an error in proportion to it, so that close calls are wrong more often: a
-        question is answered correctly with probability 1 / (1 + (d2(near) / d2(far))^s), where s follows from the
-        noise. Or twice as many answers as are wrong are guesses, whatever the distances.
+        Whether a question is answered correctly with probability 1 / (1 + (d2(near) / d2(far))^s), where s follows from
+        the noise, or twice as many answers as are wrong are guesses, whatever the distances.
     decay : float >= 0
-        The true points are Gaussian, and their k-th principal variance is k^-decay. 0 is an isotropic cloud,
-        which needs the most answers. Maps of real answers had 0.3 to 3.7.
+        The true points are Gaussian, and their k-th principal variance is k^-decay. 0 is an isotropic cloud, which
+        needs the most answers. Maps of real answers had 0.3 to 3.7.
     n_annotators : int, optional
         The slope of each, or the rate of guessing, is lognormal with a spread of one half. All alike if left out.
     n_shown, n_chosen : int, optional
@@ -96,16 +92,15 @@ class Design:
             value = getattr(self, name)
             if value is not None or name in ("n_objects", "n_components"):
                 check_integer(name, value, 1, most)
-        if self.kind not in get_args(Kind):
-            raise ValueError(f"kind={self.kind!r} is none of {', '.join(get_args(Kind))}")
-        if self.noise_model not in get_args(NoiseModel):
-            raise ValueError(f"noise_model={self.noise_model!r} is none of {', '.join(get_args(NoiseModel))}")
+        for name, known in (("kind", get_args(Kind)), ("noise_model", get_args(NoiseModel))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name}={getattr(self, name)!r} is none of {', '.join(known)}")
         if not 0 <= self.noise < 0.5:
             raise ValueError(f"noise={self.noise} must be in [0, 0.5): one half is guessing")
         if not (np.isfinite(self.decay) and self.decay >= 0):
             raise ValueError(f"decay={self.decay} must be 0 or more")
         shown, chosen = self.shown_and_chosen
-        if (self.n_shown, self.n_chosen) != (None, None) and self.kind not in ("ranking", *_GRID_KINDS):
+        if (self.n_shown or self.n_chosen) is not None and self.kind not in ("ranking", *_GRID_KINDS):
             raise ValueError(f"n_shown and n_chosen are for rankings and grids; a {self.kind} has no choice of them")
         if self.n_chosen is not None and self.kind == "ranking":
             raise ValueError("a ranking has no n_chosen; all objects shown are put in order")
@@ -161,21 +156,15 @@ class Design:
     @property
     def ranks(self) -> NDArray[np.intp]:
         """The ranks of pairs that an answer compares, nearer one first, (comparisons, 2)."""
-        n_pairs = len(self.pairs)
-        first, second = np.triu_indices(n_pairs, 1)
-        if self.kind == "odd-one-out":
-            compared = first == 0
-        elif self.kind == "most-central":
-            compared = second == n_pairs - 1
-        elif self.kind == "grid":
-            chosen = self.shown_and_chosen[1]
-            compared = (first < chosen) & (second >= chosen)
-        elif self.kind == "ranked-grid":
-            compared = first < self.shown_and_chosen[1]
-        else:
-            compared = np.ones(len(first), dtype=bool)
-        ranks: NDArray[np.intp] = np.column_stack([first, second])[compared]
-        return ranks
+        first, second = np.triu_indices(len(self.pairs), 1)
+        chosen = self.shown_and_chosen[1]
+        compared = {
+            "odd-one-out": first == 0,
+            "most-central": second == 2,
+            "grid": (first < chosen) & (second >= chosen),
+            "ranked-grid": first < chosen,
+        }.get(self.kind, first >= 0)
+        return np.column_stack([first, second])[compared]
 
     @property
     def comparisons_per_answer(self) -> int:
@@ -201,41 +190,46 @@ class SimulatedAnswers:
     @property
     def comparisons(self) -> Comparisons:
         """The comparisons; those of one answer share a trial."""
-        several = len(self.rows) > self.n_answers
         one_anchor = bool((self.rows[:, 0] == self.rows[:, 2]).all())
         make = Comparisons.from_triplets if one_anchor else Comparisons.from_quadruplets
         return make(
             self.rows[:, [0, 1, 3]] if one_anchor else self.rows,
             weights=None if (self.weights == 1).all() else self.weights,
-            trials=self.answer_of if several else None,
+            trials=self.answer_of if len(self.rows) > self.n_answers else None,
             n_objects=self.n_objects,
         )
 
     def part(self, start: int, stop: int | None = None) -> SimulatedAnswers:
         """Return the answers from one number to another."""
-        low, high = np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop])
-        rows = slice(int(low), int(high))
+        rows = slice(*np.searchsorted(self.answer_of, [start, self.n_answers if stop is None else stop]))
         return SimulatedAnswers(
             self.rows[rows], self.is_correct[rows], self.answer_of[rows] - start, self.weights[rows], self.n_objects
         )
 
+    @staticmethod
+    def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
+        """Return all answers in one, in order."""
+        before = np.cumsum([0, *(part.n_answers for part in parts[:-1])])
+        return SimulatedAnswers(
+            np.concatenate([part.rows for part in parts]),
+            np.concatenate([part.is_correct for part in parts]),
+            np.concatenate([part.answer_of + first for part, first in zip(parts, before, strict=True)]),
+            np.concatenate([part.weights for part in parts]),
+            parts[0].n_objects,
+        )
 
-def concatenate(parts: Sequence[SimulatedAnswers]) -> SimulatedAnswers:
-    """Return all answers in one, in order."""
-    before = np.cumsum([0, *(part.n_answers for part in parts)])
-    return SimulatedAnswers(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.is_correct for part in parts]),
-        np.concatenate([part.answer_of + first for part, first in zip(parts, before[:-1], strict=True)]),
-        np.concatenate([part.weights for part in parts]),
-        parts[0].n_objects,
-    )
+
+def _shuffled(comparisons: Comparisons, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return an order of rows in which their trials come in random order, and the number of the trial of each."""
+    answer_of = trial_indices(comparisons)
+    answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
+    order = np.argsort(answer_of, kind="stable")
+    return order, answer_of[order]
 
 
 def shared_weights(answer_of: NDArray[np.intp]) -> FloatArray:
     """Return the weight of each row, (m,), which sum to 1 for each answer."""
-    weights: FloatArray = 1 / np.bincount(answer_of)[answer_of]
-    return weights
+    return 1 / np.bincount(answer_of)[answer_of]
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +254,7 @@ class GroundTruth:
         Rows of one answer have one annotator, who guesses all of them or none.
         """
         n_answers = int(answer_of.max()) + 1
-        annotator = rng.integers(len(self.slopes), size=n_answers)
-        perceived = distances
+        annotator, perceived = rng.integers(len(self.slopes), size=n_answers), distances
         if np.isfinite(self.slopes).all():
             perceived = self.slopes[annotator][answer_of][:, None] * distances - rng.gumbel(size=distances.shape)
         if not self.lapses.any():
@@ -284,19 +277,18 @@ class GroundTruth:
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], FloatArray]:
         """Draw questions: both objects of each pair, and the logarithm of its squared distance."""
         shown = distinct_rows(n_answers, self.design.question_width, self.design.n_objects, rng)
-        first, second = shown[:, self.design.pairs[:, 0]], shown[:, self.design.pairs[:, 1]]
+        first, second = (shown[:, column] for column in self.design.pairs.T)
         return first, second, self.log_distances(first, second)
 
-    def distances_of(self, questions: Comparisons) -> FloatArray:
-        """Return logarithms of squared distances of both pairs of comparisons as written, (m, 2)."""
-        rows = questions.quadruplets
+    def distances_of(self, rows: NDArray[np.integer]) -> FloatArray:
+        """Return logarithms of squared distances of both pairs of comparisons, (m, 4)."""
         return self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
 
     def ask(self, n_answers: int, rng: np.random.Generator) -> SimulatedAnswers:
         """Return answers to random questions of the kind of the study, which may repeat."""
         first, second, distances = self.draw_pairs(n_answers, rng)
         order = np.argsort(self.perceived(distances, np.arange(n_answers), rng), axis=1)
-        near, far = order[:, self.design.ranks[:, 0]], order[:, self.design.ranks[:, 1]]
+        near, far = (order[:, ranks] for ranks in self.design.ranks.T)
         columns = [np.take_along_axis(side, rank, 1).ravel() for rank in (near, far) for side in (first, second)]
         is_correct = np.take_along_axis(distances, near, 1) <= np.take_along_axis(distances, far, 1)
         answer_of = np.repeat(np.arange(n_answers), near.shape[1])
@@ -305,24 +297,19 @@ class GroundTruth:
 
     def compare_with(self, answers: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
         """Return given answers in random order, with whether their comparisons are true of this map."""
-        answer_of = trial_indices(answers)
-        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
-        weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight
-        order = np.argsort(answer_of, kind="stable")
-        i, j, l, k = rows = answers.oriented[order].T  # noqa: E741
-        is_correct = self.log_distances(i, j) <= self.log_distances(l, k)
-        return SimulatedAnswers(rows.T, is_correct, answer_of[order], weights[order], self.design.n_objects)
+        order, answer_of = _shuffled(answers, rng)
+        weights = shared_weights(answer_of) if answers.weights is None else answers.sample_weight[order]
+        near, far = self.distances_of(rows := answers.oriented[order]).T
+        return SimulatedAnswers(rows, near <= far, answer_of, weights, self.design.n_objects)
 
     def ask_again(self, questions: Comparisons, rng: np.random.Generator) -> SimulatedAnswers:
         """Return answers to the questions of given comparisons, in random order; a trial is one answer."""
-        answer_of = trial_indices(questions)
-        answer_of = rng.permutation(int(answer_of.max()) + 1)[answer_of]
-        order = np.argsort(answer_of, kind="stable")
-        answer_of, rows = answer_of[order], questions.quadruplets[order]
+        order, answer_of = _shuffled(questions, rng)
+        rows = questions.quadruplets[order]
         # Canonical order of the pairs, in which errors are drawn.
         first, second = near_far_codes(rows, questions.n_objects)
         rows = np.where((first > second)[:, None], rows[:, [2, 3, 0, 1]], rows)
-        distances = self.log_distances(rows[:, [0, 2]], rows[:, [1, 3]])
+        distances = self.distances_of(rows)
         perceived = self.perceived(distances, answer_of, rng)
         if questions.trials is not None:
             # Within an answer a pair is perceived once, whatever rows it is in.
@@ -336,41 +323,32 @@ class GroundTruth:
 
 
 def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> GroundTruth:
-    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise.
-
-    Examples
-    --------
-    >>> truth = draw_ground_truth(Design(30, 2, noise=0.1), np.random.default_rng(0))
-    >>> bool(abs(1 - truth.ask(10_000, np.random.default_rng(1)).is_correct.mean() - 0.1) < 0.01)
-    True
-    """
+    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise."""
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
     points = rng.normal(size=(design.n_objects, design.n_components)) * scales
-    skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=1 if design.n_annotators is None else design.n_annotators))
+    skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=design.n_annotators or 1))
     skills = np.ones(1) if design.n_annotators is None else skills
-    never = np.zeros(len(skills))
     if design.noise == 0 or design.noise_model == "guesses":
         # A random order is wrong about half of all comparisons: guessing twice the noise makes it the share of errors.
         return GroundTruth(design, points, np.full(len(skills), np.inf), capped_rates(1 / skills, 2 * design.noise))
-    truth = GroundTruth(design, points, skills, never)
-    distances = truth.distances_of(questions) if questions is not None else truth.draw_pairs(_N_CALIBRATION, rng)[2]
+    truth = GroundTruth(design, points, skills, np.zeros(len(skills)))
+    given = None if questions is None else truth.distances_of(questions.quadruplets)
+    distances = truth.draw_pairs(_N_CALIBRATION, rng)[2] if given is None else given
     seed = int(rng.integers(2**62))
     low, high = _LOG_SLOPE_RANGE
     for _ in range(24):
-        middle = (low + high) / 2
-        tried = replace(truth, slopes=skills * np.exp(middle))
+        tried = replace(truth, slopes=skills * np.exp((low + high) / 2))
         # The same errors at any slope make the share of wrong answers monotone.
         wrong = tried.error_rate(distances, np.random.default_rng(seed))
-        low, high = (middle, high) if wrong > design.noise else (low, middle)
+        low, high = ((low + high) / 2, high) if wrong > design.noise else (low, (low + high) / 2)
     return replace(truth, slopes=skills * np.exp((low + high) / 2))
 
 
 def capped_rates(sizes: FloatArray, mean: float) -> FloatArray:
     """Return rates in proportion to positive sizes, capped at 1, with this mean in [0, 1)."""
-    rates: FloatArray = sizes * (mean / sizes.mean())
+    rates = sizes * (mean / sizes.mean())
     while (rates > 1).any():
-        full = rates >= 1
-        # The excess goes to the others, of which some may then be full as well.
+        full = rates >= 1  # the excess goes to the others, of which some may then be full as well
         left = mean * len(sizes) - full.sum()
         rates = np.where(full, 1.0, sizes * (left / sizes[~full].sum()))
     return rates

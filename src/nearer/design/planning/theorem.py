@@ -5,17 +5,10 @@ let m comparisons be drawn uniformly. Then with probability at least 1 - delta
 
 .. math:: R(\hat G) - R(G^*) \le 4 \mu L \sqrt{\frac{32\, n p \log n}{m}} + 8 \mu L \sqrt{\frac{2 \log (2 / \delta)}{m}}
 
-where R is the expected loss, with the target margin 1. The paper states it for the two-sided hinge, L = 1 + nu. What
-its proof takes from the loss is a Lipschitz constant over the margins that can occur, and these lie in [-4 mu, 4 mu]:
-no squared distance exceeds 4 mu. For the squared loss that constant is L = 2 max(1 + 4 mu, nu (4 mu - 1)).
-
-The loss is at least 1 where a margin is negative, so that the risk is an upper bound of the error. Both terms fall with
-the square root of m, and the bound is met from
-
-.. math:: m = \left( \frac{\mu L}{\epsilon} \left( 4 \sqrt{32\, n p \log n} + 8 \sqrt{2 \log (2 / \delta)} \right)
-          \right)^2 .
-
-For mu < 1/4 no margin reaches the target of 1, which makes mu = 1/4 the most generous value.
+where R is the expected loss, with the target margin 1, and an upper bound of the error. The paper states it for the
+two-sided hinge, L = 1 + nu. Its proof needs a Lipschitz constant over the margins that can occur, those in
+[-4 mu, 4 mu]; for the squared loss that is L = 2 max(1 + 4 mu, nu (4 mu - 1)). For mu < 1/4 no margin reaches the
+target of 1, which makes mu = 1/4 the most generous value.
 """
 
 from __future__ import annotations
@@ -38,25 +31,18 @@ def theorem_bound(
 ) -> float:
     """Return the number of comparisons from which theorem 1 keeps the excess risk below a given value.
 
+    It is far beyond any study: it grows as n p log n, but its constants are those of a worst case.
+
     Parameters
     ----------
-    n_objects, n_components : int
-        n, at least 2, and p.
-    excess : float > 0
-        How far the expected loss of the learned Gram matrix may lie above that of the true one.
+    n_objects, n_components, excess : int >= 2, int, float > 0
+        n, p, and how far the expected loss of the learned Gram matrix may lie above that of the true one.
     mu : float > 0
         Bound on the entries of the Gram matrix, where the target margin is 1.
-    nu : float >= 0
-        Price of margins above the target.
-    power : {1, 2}
-        Exponent of the two-sided hinge. The paper's theorem is that of 1; see the module for 2.
+    nu, power : float >= 0, {1, 2}
+        Price of margins above the target, and exponent of the two-sided hinge. The paper's theorem is that of 1.
     delta : float in (0, 1)
         Probability that the bound fails.
-
-    Returns
-    -------
-    float
-        Whole, and far beyond any study: it grows as n p log n, but its constants are those of a worst case.
 
     Examples
     --------
@@ -67,9 +53,8 @@ def theorem_bound(
     """
     if not (math.isfinite(excess) and excess > 0):
         raise ValueError(f"excess={excess} must be positive and finite")
-    return float(
-        math.ceil((theorem_excess(n_objects, n_components, 1, mu=mu, nu=nu, power=power, delta=delta) / excess) ** 2)
-    )
+    first = theorem_excess(n_objects, n_components, 1, mu=mu, nu=nu, power=power, delta=delta)
+    return float(math.ceil((first / excess) ** 2))
 
 
 def theorem_excess(
@@ -82,10 +67,9 @@ def theorem_excess(
     power: Literal[1, 2] = 1,
     delta: float = 0.05,
 ) -> float:
-    """Return the excess risk that theorem 1 allows after a number of comparisons.
+    """Return the excess risk that theorem 1 allows after a number of comparisons; parameters as in `theorem_bound`.
 
-    Takes what `theorem_bound` takes, with ``n_comparisons``, m, in place of the excess. The loss of an uninformative
-    map, all points in one place, is 1: values above 1 mean that the theorem guarantees nothing.
+    The loss of a map of one point is 1, so that values above 1 guarantee nothing.
 
     Examples
     --------
