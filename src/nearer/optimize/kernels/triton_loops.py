@@ -64,7 +64,6 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
 def is_usable(
     device: str,
     compiled: Compiled,
-    *,
     triplets: bool = True,
     weighted: bool = False,
     n_columns: int = 3,
