@@ -44,9 +44,8 @@ class TensorRows(NamedTuple):
 
     @staticmethod
     def n_bytes(n_rows: int, width: int, weighted: bool) -> int:
-        """Return their memory while they are sorted, which is the most they need."""
-        sorting = 32  # the order, and the workspace of the sort
-        return n_rows * (2 * 4 * width + 2 * 8 * weighted + sorting)
+        """Return their memory while they are sorted, for 32 bytes a row, which is the most they need."""
+        return n_rows * (2 * 4 * width + 2 * 8 * weighted + 32)
 
     def __len__(self) -> int:
         return self.columns.shape[1]

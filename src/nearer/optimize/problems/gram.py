@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer.model import Loss, ProximableLoss
+from nearer.model import Loss, TwoSidedHinge
 from nearer.optimize.problems.margins import MarginMap
 
 
@@ -135,10 +135,10 @@ def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> Fl
     return gram if specificities is None else gram + np.diag(specificities)
 
 
-def require_prox(problem: Problem, what: str) -> ProximableLoss:
+def require_prox(problem: Problem, what: str) -> TwoSidedHinge:
     """Return the loss of the problem; ValueError if it has no prox."""
     loss = problem.loss
-    if not isinstance(loss, ProximableLoss) or not loss.has_prox:
+    if not isinstance(loss, TwoSidedHinge) or not loss.has_prox:
         raise ValueError(
             f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge of power 1 or 2), "
             f"got {loss}; use solver='factored' or 'projected'"
