@@ -415,7 +415,6 @@ class _Run:
         return drawn[:, [0, 1, 0, 2]], pairs[(pairs[:, 0] < pairs[:, 1]) | (n < 3)]
 
     def _set_deadline(self, share: float) -> None:
-        """Set the time by which a share of the budget is used."""
         if self.budget is not None:
             self.deadline = self.began + share * self.budget
 

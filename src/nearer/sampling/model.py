@@ -85,7 +85,6 @@ class DistinctComparisons:
 
     @classmethod
     def empty(cls) -> DistinctComparisons:
-        """Return no comparisons."""
         nothing = np.empty((0, 2), np.int32)
         return cls(nothing, nothing, np.empty(0), np.empty(0, np.int32), 0)
 
@@ -196,7 +195,6 @@ class Model:
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return len(self.exposure)
 
     @property
@@ -207,7 +205,6 @@ class Model:
 
     @property
     def size(self) -> int:
-        """The number of unknowns."""
         return self.first_effect + 2 * self.comparisons.n_annotators + _N_HYPER
 
     @cached_property

@@ -112,7 +112,6 @@ class _Chain:
     values: list[float] = field(default_factory=list)
 
     def run(self) -> None:
-        """Warm up, then draw."""
         self.unknowns = self.model.start(self.rng) if self.start is None else self.start.copy()
         self.free = np.ones(self.model.size, dtype=bool) if self.fixed is None else np.isnan(self.fixed)
         if self.fixed is not None:

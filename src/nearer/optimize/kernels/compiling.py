@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numba
@@ -40,25 +41,22 @@ os.register_at_fork(after_in_child=thread_pools.clear)  # threads do not follow 
 _SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
-def loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at first use, cached on disk where a folder is writable."""
-    return _compile(function, fastmath=_FASTMATH)
-
-
-def loop_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without reordering sums."""
-    # A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
-    # depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
-    return _compile(function)
-
-
 def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
+    """Compile at first use, cached on disk where a folder is writable."""
     try:
         compiled: Any = numba.njit(cache=True, **settings, **_SETTINGS)(function)
     except RuntimeError:  # numba found no folder that it may write to
         return numba.njit(**settings, **_SETTINGS)(function)
     _tolerate_damage(compiled._cache)  # numba has no public way to it
     return compiled
+
+
+# A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
+# depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
+loop, loop_in_order = partial(_compile, fastmath=_FASTMATH), _compile
+# Inlined by LLVM into the loops that call them: calls would take half as long again, and numba's ``inline`` recompiles.
+inlined = numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)
+inlined_in_order = numba.njit(forceinline=True, **_SETTINGS)
 
 
 class _CompilationBar(event.Listener):
@@ -103,17 +101,6 @@ def _tolerate_damage(cache: Any) -> None:
             save(signature, data)
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
-
-
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Inline a function into the loops that call it: calls would take half as long again."""
-    # LLVM does it, with what was compiled once for all callers; numba's ``inline`` recompiles it in each of them.
-    return numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)(function)
-
-
-def inlined_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Inline a function into loops whose sums stay in order."""
-    return numba.njit(forceinline=True, **_SETTINGS)(function)
 
 
 def default_threads() -> int:

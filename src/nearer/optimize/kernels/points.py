@@ -66,11 +66,6 @@ def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient:
     return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient, _prefetches(points)))
 
 
-def laplacian_product(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
-    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons."""
-    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2
-
-
 def squared_distances(
     points: NDArray[Any], rows: Rows, n_threads: int | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -128,7 +123,6 @@ def pair_objects(objects, answers, q):
 
 @inlined
 def near_far(points, i, j, l, k):  # noqa: E741
-    """Return d2(i, j) and d2(l, k)."""
     near = points.dtype.type(0)
     far = points.dtype.type(0)
     for c in range(points.shape[1]):
@@ -163,7 +157,6 @@ def orient_tile(objects, answers, start, stop, ends):
 
 @inlined
 def prefetch_tile(points, ends, count, ahead):
-    """Prefetch the points of a tile."""
     if ahead is not None:
         for t in range(count):
             prefetch_points(points, ends[t, 0])

@@ -66,7 +66,6 @@ class Problem:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The weights c divided by their sum, (m,)."""
         return self.weights / self.total_weight
 
     @property
@@ -74,14 +73,12 @@ class Problem:
         return bool(np.isfinite(self.specificity))
 
     def penalty(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
-        """Return trace * tr(G) + ridge / 2 * ||G||_F^2 + specificity / 2 * ||s||^2."""
         value = float(self.trace * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
         if self.has_specificities and specificities is not None:
             value += self.specificity / 2 * float(specificities @ specificities)
         return value
 
     def objective(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
-        """Return the value to be minimized."""
         distances = self.margins.distances(with_specificities(gram, specificities))
         return self.loss.evaluate(*distances, self.shares).value + self.penalty(gram, specificities)
 

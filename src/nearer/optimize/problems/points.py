@@ -324,7 +324,6 @@ class Penalty:
 
     @property
     def is_open(self) -> bool:
-        """Whether some value is to be chosen."""
         return None in self._values()
 
     def filled_from(self, other: Penalty) -> Penalty:

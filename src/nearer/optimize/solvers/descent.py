@@ -151,8 +151,6 @@ class CurvaturePair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FactoredState:
-    """Iterates of `Factored`."""
-
     iterate: PointArray
     gradient: PointArray
     progress: Progress
@@ -224,7 +222,6 @@ class Factored(DescentSettings):
     """
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
-        """Evaluate the start, at the penalty where the path begins."""
         points, path = begin_descent(problem, self, start, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
         first = FactoredState(points, gradient, Progress(0, value), (), (value,), path)

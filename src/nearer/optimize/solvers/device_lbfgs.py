@@ -175,7 +175,6 @@ class FactoredOnDevice(DescentSettings):
             raise ValueError("device='mps' has no float64; leave dtype out")
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
-        """Evaluate the start, at the penalty where the path begins."""
         torch = import_torch(self.device)
         points, penalties = begin_descent(problem, self, start, rng)
         iterate = torch.tensor(points, device=self.device)
@@ -285,7 +284,6 @@ def _tick(problem: FactoredProblem, now: DescentTensors, path: Tensor, tol: floa
 
 
 def _has_settled(recent: Tensor, window: int, tol: float) -> Tensor:
-    """Whether the last ``window`` steps lowered the objective by less than ``tol`` each."""
     return recent[-window - 1] - recent[-1] <= window * tol
 
 
@@ -319,13 +317,9 @@ def _with_direction(descent: DescentTensors, again: Tensor) -> DescentTensors:
 
 def _usable(steps: Tensor, changes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return which pairs are there and curved upwards, with s.y and y.y, (memory,) each."""
-    products, squares = _dots(steps, changes), _dots(changes, changes)
+    products, squares = _dot(steps, changes, (1, 2)), _dot(changes, changes, (1, 2))
     return products > MIN_CURVATURE * squares, products, squares
 
 
-def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dtype=accumulation_dtype(a.device.type))
-
-
-def _dots(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dim=(1, 2), dtype=accumulation_dtype(a.device.type))
+def _dot(a: Tensor, b: Tensor, axes: tuple[int, ...] | None = None) -> Tensor:
+    return (a * b).sum(dim=axes, dtype=accumulation_dtype(a.device.type))

@@ -162,16 +162,11 @@ def solve(
         What the solver is made for.
     solver : Solver
     start : ndarray of shape (n, p), or a state, optional
-        Points to go on from, for a solver over points; for ADMM the `Solution.state` of a fit to the same comparisons.
-        If left out, the settings of the solver say where to begin.
+        Points to go on from, or for ADMM the `Solution.state` of a fit to the same comparisons.
     rng : numpy Generator, optional
         For solvers with a random start.
     callback : callable, optional
         Called with each `Progress`.
-
-    Returns
-    -------
-    Solution
     """
     solver.check(problem)
     with limited_blas(solver.space, problem.n_objects), progress_bar("fit", solver.max_iter) as bar:

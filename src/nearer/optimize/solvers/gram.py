@@ -91,8 +91,6 @@ def shrink_spectrum(matrix: FloatArray, amount: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ClosedFormState:
-    """The solution, once solved."""
-
     gram: FloatArray
     progress: Progress
     outcome: Outcome | None = None

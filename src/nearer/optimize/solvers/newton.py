@@ -134,7 +134,6 @@ class ScalingProblem:
         return float(self.ridge / 2 * np.sum(self._away(theta) ** 2) - likelihood)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
-        """Return the gradient, (k,), or (k + 1,) with a free lapse rate."""
         far, near = self._slopes(theta)
         pull = self.farther * far - (self.totals - self.farther) * near
         by_steps = self.ridge * self._away(theta) - pull @ self.design

@@ -39,7 +39,6 @@ class SchattenProblem:
         return self.factored.n_objects
 
     def penalty(self, sizes: FloatArray) -> float:
-        """Return weight * sum_k sigma_k^power."""
         return self.weight * float(np.sum(sizes**self.power))
 
     def slopes(self, sizes: FloatArray) -> FloatArray:
@@ -47,7 +46,6 @@ class SchattenProblem:
         return self.weight * self.power * sizes ** (self.power - 1)
 
     def objective(self, points: FloatArray) -> float:
-        """Return the value to be minimized."""
         sizes = np.asarray(np.linalg.svd(points, compute_uv=False), np.float64)
         return self.factored.loss_and_gradient(points)[0] + self.penalty(sizes)
 

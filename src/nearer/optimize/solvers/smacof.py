@@ -108,12 +108,10 @@ class StressProblem:
     n_objects: int  # each of them in some pair
 
     def distances(self, points: FloatArray) -> FloatArray:
-        """Return the distances of the pairs, (k,)."""
         difference = points[self.pairs[:, 0]] - points[self.pairs[:, 1]]
         return np.sqrt(np.einsum("kp,kp->k", difference, difference))
 
     def laplacian(self, weights: FloatArray) -> FloatArray:
-        """Return the graph Laplacian of the pairs with these weights, (n, n)."""
         n, (a, b) = self.n_objects, self.pairs.T
         adjacency = np.bincount(a * n + b, weights, n * n).reshape(n, n)
         adjacency = adjacency + adjacency.T
@@ -141,8 +139,6 @@ WINDOW_ITERATIONS = 10  # iterations over which the decrease is judged: some are
 
 @dataclass(frozen=True, eq=False)
 class SmacofState:
-    """Iterates of `Smacof`."""
-
     points: FloatArray
     distances: FloatArray
     disparities: FloatArray

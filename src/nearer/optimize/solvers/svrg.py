@@ -72,15 +72,8 @@ class SVRG(Solver):
         Comparisons in a batch; if left out four for each object, at least 1000, at most a tenth of them all.
     epsilon : float > 0
         What bounds the step: the least curvature that is believed, as a share of that along the first gradient.
-    start : {"spectral", "random"} or ndarray of shape (n, p)
-        Leading eigenvectors of the Laplacian of the comparisons, Gaussian points, or a map to go on from.
-    path : sequence of float
-        The trace penalties to begin with, as shares of the one at which the map is a point. Ignored where
-        the start is a map.
-    dtype : {"float64", "float32"}
-        Of the points.
-    n_threads : int, optional
-        As many as there are cores, or as NUMBA_NUM_THREADS says, if left out. The result is the same for any number.
+    start, path, dtype, n_threads
+        As for `Factored`.
     """
 
     tol: float = 1e-3
@@ -102,7 +95,6 @@ class SVRG(Solver):
             raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
-        """Evaluate the start, at the penalty where the path begins, and find a first step."""
         points, path = begin_descent(problem, self, start, rng)
         sample = None if len(path) == 1 else sample_problem(problem, N_ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
@@ -244,8 +236,6 @@ def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Row
 
 @dataclass(frozen=True, eq=False)
 class Sample(Source):
-    """Some comparisons of a source."""
-
     rows: Rows
     n: int
 
