@@ -221,7 +221,11 @@ def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> 
     if isinstance(value, list | tuple) and bounds is not None and len(value) < bounds.low:
         reject(where, f"a list{bounds}", value)
     if origin is np.ndarray:
-        return _restored_array(inner, value, where)
+        (scalar,) = get_args(inner[1])
+        try:
+            return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{where} must be rows of numbers of one length") from None
     if origin is tuple and inner[-1] is not Ellipsis:
         if len(value) != len(inner):
             reject(where, f"a list of {len(inner)}", value)
@@ -232,14 +236,6 @@ def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> 
     if origin is dict:
         return {key: _restored(inner[1], item, f"{where}[{reprlib.repr(key)}]") for key, item in value.items()}
     return value
-
-
-def _restored_array(inner: tuple[Any, ...], value: Any, where: str) -> np.ndarray[Any, Any]:
-    (scalar,) = get_args(inner[1])
-    try:
-        return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{where} must be rows of numbers of one length") from None
 
 
 def _check_plain(value: Any, where: str, depth: int = 0) -> None:

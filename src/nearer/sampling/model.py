@@ -1,32 +1,19 @@
 r"""The model: prior of maps and annotators, likelihood of their answers, and what a vector of unknowns stands for.
 
-Answers. With a squared distance :math:`d^2` between the objects of a pair,
+It is written out in docs/mathematics.md. An answer has the probability of `nearer.model.AnswerModel`: beta = 1 is crowd
+kernel learning, alpha = 2 beta - 1 is t-STE with alpha degrees of freedom, and alpha going to infinity with
+beta / alpha fixed is STE. Each of the k rows that one trial expands to weighs k^-0.4.
 
-.. math:: P(\text{near}) = \frac{\pi}{2} + (1 - \pi)\, \mathrm{sigmoid}\Big(\beta
-          \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}\Big)
-
-with lapse rate :math:`\pi`. beta = 1 is crowd kernel learning, alpha = 2 beta - 1 is t-STE with alpha degrees of
-freedom, and alpha going to infinity with beta / alpha fixed is STE.
-
-The k rows that one trial expands to are not k independent answers: each weighs k^-0.4, whether or not weights already
-divide one answer among its rows. A likelihood of the choice as a whole predicts no better; see docs/mathematics.md.
-
-Maps. An object has coordinates :math:`y_{id} = t_d z_{id}` with z standard normal and spreads t_d, squares of which sum
-to 1. The map is
+An object has coordinates :math:`y_{id} = t_d z_{id}` with z standard normal and spreads t_d, squares of which sum to 1,
+scales v, standard normal, and an exposure e, the logarithm of how often the design of a study asks about it, relative
+to the others. The map is
 
 .. math:: x_i = y_i \, |y_i|^{\rho - 1} \exp(\omega v_i + \gamma e_i)
 
-A radius exponent of rho = 1 leaves the Gaussian cloud as it is; rho = 0 puts all objects on a sphere, where none is
-near to everything because it is in the middle. The scales v are standard normal. The exposure e is the logarithm of how
-often the design of a study asks about an object, relative to the others: in some studies the objects shown most often
-are mostly the far ones. Questions that were chosen by earlier answers are not part of a design: they are about objects
-whose positions are uncertain, and exposures that count them leak answers.
-
-Hyperparameters. Nine are learned with the map, on scales on which they can take any value: log of the unevenness sigma
-of the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
-kernel width k, logit of the lapse rate, logit of rho, gamma, and the logarithms of how much annotators differ in
-steepness and lapse rate. The kernel is alpha = 2 k (2 is the mean squared distance under the prior) and
-beta = b (1 + k), so that b is how fast the odds change with the logarithm of a typical distance, whatever k.
+Nine hyperparameters are learned with it, on scales on which they can take any value: log of the unevenness sigma of the
+spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the kernel
+width k, logit of the lapse rate, logit of the radius exponent rho, gamma, and the logarithms of how much annotators
+differ in steepness and lapse rate. The kernel is alpha = 2 k and beta = b (1 + k).
 """
 
 from __future__ import annotations

@@ -6,26 +6,12 @@ last bit. A pool of plain threads runs them: numba's parallel loops take four ti
 survive a fork. Importing this package takes numba's 0.4 seconds: callers import it inside functions.
 """
 
-from nearer.data.rows import Rows
-from nearer.optimize.kernels.compiling import default_threads
-from nearer.optimize.kernels.gram import normal_cg
-from nearer.optimize.kernels.points import (
-    add_gradient,
-    evaluate,
-    evaluate_stream,
-    object_weights,
-    squared_distances,
-    union,
-)
-
-__all__ = [
-    "Rows",
-    "add_gradient",
-    "default_threads",
-    "evaluate",
-    "evaluate_stream",
-    "normal_cg",
-    "object_weights",
-    "squared_distances",
-    "union",
-]
+from nearer.data.rows import Rows as Rows
+from nearer.optimize.kernels.compiling import default_threads as default_threads
+from nearer.optimize.kernels.gram import normal_cg as normal_cg
+from nearer.optimize.kernels.points import add_gradient as add_gradient
+from nearer.optimize.kernels.points import evaluate as evaluate
+from nearer.optimize.kernels.points import evaluate_stream as evaluate_stream
+from nearer.optimize.kernels.points import object_weights as object_weights
+from nearer.optimize.kernels.points import squared_distances as squared_distances
+from nearer.optimize.kernels.points import union as union

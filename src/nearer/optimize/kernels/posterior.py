@@ -24,7 +24,7 @@ MIN_EXPONENT = -700.0  # of which the exponential is a normal number
 _LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816e-1, 1.90821492927058770e-10
 SQRT_HALF_BITS = 4604544271217802189  # the bits of sqrt(1/2)
-_near_far = inlined_in_order(near_far.py_func)  # type: ignore[attr-defined]
+_near_far = inlined_in_order(near_far.py_func)
 
 
 @loop

@@ -3,14 +3,11 @@
     minimize over G >= 0    sum_q c_q phi((A G)_q) + trace * tr(G) + ridge / 2 * ||G||_F^2
 
 The shares c_q are the weights of the comparisons divided by their sum. With a finite `specificity` each object also has
-a number s_i, of any sign, and the margins are those of G + diag(s): d2(i, j) becomes d2(i, j) + s_i + s_j (Winsberg and
-Carroll 1989), at the price specificity / 2 * ||s||^2. It stands for what the common space cannot express about an
-object. With slopes v_q in the domain of phi* and S = -A^T (c v), the dual
+a number s_i, of any sign, and the margins are those of G + diag(s) (Winsberg and Carroll 1989), at the price
+specificity / 2 * ||s||^2: what the common space cannot express about an object. With slopes v_q in the domain of phi*
+and S = -A^T (c v), a lower bound on the minimum is
 
     D(v) = - sum_q c_q phi*(v_q) - ||(S - trace I)_+||_F^2 / (2 ridge) - ||diag(S)||^2 / (2 specificity)
-
-bounds the minimum from below. Without a ridge the second term is the constraint lambda_max(S) <= trace, met by
-shrinking v.
 """
 
 from __future__ import annotations

@@ -88,7 +88,6 @@ class MarginMap:
         return flat.take(self.near), flat.take(self.far)
 
     def __call__(self, gram: FloatArray) -> FloatArray:
-        """Return the margins A G, (m,)."""
         near, far = self.distances(gram)
         return far - near
 

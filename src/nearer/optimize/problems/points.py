@@ -172,7 +172,6 @@ def leading_eigenpairs(
 
 
 def _orthonormal(block: TallMatrix) -> TallMatrix:
-    """Return an orthonormal basis of the columns of a tall matrix, (n, k)."""
     # By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
     # dependent, which the products would hide.
     try:
@@ -186,7 +185,6 @@ def _orthonormal(block: TallMatrix) -> TallMatrix:
 
 
 def _as_array(matrix: TallMatrix) -> FloatArray:
-    """Return a matrix as an array."""
     return matrix if isinstance(matrix, np.ndarray) else matrix.cpu().numpy()
 
 
@@ -327,7 +325,6 @@ class Penalty:
         return None in self._values()
 
     def filled_from(self, other: Penalty) -> Penalty:
-        """Return this penalty with its open values from another."""
         pairs = zip(self._values(), other._values(), strict=True)
         return Penalty(*(given if own is None else own for own, given in pairs))
 
@@ -361,7 +358,6 @@ class Penalty:
         return self.trace, self.ridge, self.diagonal, self.specificity
 
     def values(self) -> PenaltyValues:
-        """Return all values, or raise ValueError if some are open."""
         if self.trace is None or self.ridge is None or self.diagonal is None or self.specificity is None:
             raise ValueError(f"{self} has open values, which only DMOE chooses; give all of them")
         return PenaltyValues(self.trace, self.ridge, self.diagonal, self.specificity)

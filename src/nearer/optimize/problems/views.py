@@ -85,11 +85,9 @@ class Mixture(NamedTuple):
 
     @classmethod
     def even(cls, n_views: int) -> Mixture:
-        """Return equal weights, and the initial lapse rate."""
         return cls(np.full(n_views, 1 / n_views), INITIAL_LAPSE)
 
     def change(self, before: Mixture) -> float:
-        """Return the largest difference of a number from what it was."""
         return float(max(np.abs(self.weights - before.weights).max(), abs(self.lapse - before.lapse)))
 
 
@@ -109,7 +107,6 @@ def assign_views(
 
 
 def _log_probabilities(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
-    """Return log S_v(q), (V, m)."""
     from nearer.optimize import kernels
 
     odds = [loss.log_odds(*kernels.squared_distances(np.ascontiguousarray(view), source.rows)) for view in points]

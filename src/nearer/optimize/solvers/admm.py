@@ -2,25 +2,18 @@
 
     minimize  sum_q c_q phi(e_q) + h(Z) + specificity / 2 ||s||^2    subject to    e = A (G + diag(s)),  Z = G
 
-with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone. One block is (G, s), the other is (e, Z):
+with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone, scaled multipliers u, U and steps rho, theta; see
+docs/mathematics.md. One block is (G, s), by conjugate gradients, the other is (e, Z), by a prox in closed form and one
+eigendecomposition. In the norm of C = diag(c) a repeated row is equal to a row of weight 2 at every iterate. Both
+constraints are over-relaxed; the slopes rho u lie in the domain of phi* by construction.
 
-    G, s   A^T C (A (G + diag(s)) - e + u) + theta (G - Z + U) = 0    conjugate gradients, warm-started; likewise
-           for s with the diagonal and specificity / rho
-    e      prox of phi / rho at A (G + diag(s)) + u                   closed form
-    Z      prox of h / (rho theta) at G + U                           one eigendecomposition
-
-u, U are the scaled multipliers and C = diag(c), the norm in which a repeated row is equal to a row of weight 2 at every
-iterate. Both constraints are over-relaxed; rho balances primal and dual residuals; the slopes rho u lie in the domain
-of phi* by construction, so each check of the gap costs one set of eigenvalues.
-
-The paper's five blocks are those of its sum form, in the total weight, with y = 1 as comparisons here are oriented:
+The paper's five blocks are those of its sum form, with y = 1 as comparisons here are oriented:
 
     minimize  sum_q w_q (e1)_+^a + nu sum_q w_q (e2)_+^a + lambda ||G1||_*
     subject to  e1 = e, e2 = -e, G = G1, G = G2, G2 >= 0,    e = 1 - A G
 
 Corrected against print: the squared distance in the map to G, the nuclear-norm prox at G + Z3 / mu, the names of
-the matrix multipliers (Z3, Z4 throughout), and nu, which the printed algorithm drops. The start is G = 0: a random one
-stays behind in every direction that no comparison constrains. It is drawn on request, to show just that.
+the matrix multipliers, and nu. From a random start every direction that no comparison constrains stays behind.
 """
 
 from __future__ import annotations
@@ -277,7 +270,6 @@ class Paper(Solver):
             raise ValueError(f"start must be 'zero' or 'random', got {self.start!r}")
 
     def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> PaperState:
-        """Set every multiplier to 0 and e from G_0."""
         n = problem.n_objects
         points = rng.normal(size=(n, n)) if self.start == "random" else np.zeros((n, n))
         gram = points @ points.T / n

@@ -5,10 +5,8 @@ An *oracle* looks at a map and names those that it violates most. With A the sim
 
     maximize over G >= 0, tr(G) = n, centered    <G, A> / (n |A|) - slack * xi    subject to    cut_q(G) >= margin - xi
 
-Each step solves the problem of the cuts so far and adds the worst ones of its solution. G = X X^T with X of full rank
-is the convex problem itself; with few columns it is its low-rank form. Both are solved by the method of multipliers
-(Burer and Monteiro 2003), of which a step is a projection onto y >= 0 with sum at most slack. They give a bound: no map
-of any dimension is better than
+Each step solves the problem of the cuts so far, over X of G = X X^T by the method of multipliers (Burer and Monteiro
+2003), and adds the worst ones of its solution. The multipliers give a bound: no map of any dimension is better than
 
     n lambda_max(A / (n |A|) + sum_q y_q B_q) - margin * sum_q y_q,        <B_q, G> = cut_q(G),
 
@@ -78,7 +76,6 @@ class Cuts:
         return sp.csr_array((np.concatenate([ones, -ones]), places), shape=(e, n_objects))
 
     def values(self, points: FloatArray) -> FloatArray:
-        """Return the value of each cut, (n_cuts,)."""
         return self.summed(pair_distances(points, self.first, self.second))
 
     def summed(self, squares: FloatArray) -> FloatArray:
@@ -236,7 +233,6 @@ class StructureProblem:
         return matrix / (largest * self.n_objects)
 
     def objective(self, points: FloatArray) -> float:
-        """Return the value to be maximized, with all constraints."""
         return self.price(points, self.oracle.worst(points, self.margin)[1])
 
     def price(self, points: FloatArray, shortfall: float) -> float:

@@ -1,19 +1,14 @@
 """Descent over points: where it begins, L-BFGS, and the best of several starts.
 
-**Starts.** At X = 0 all comparisons pull equally, and the sum of these pulls is a signed graph Laplacian A^T c. Its p
-leading eigenvectors are a map that already gets many comparisons right: descent from there takes half as many steps as
-from random points, and ends as low.
-
-**L-BFGS** (Nocedal 1980) takes the full step in nearly every iteration, so that an iteration costs one evaluation. The
-problem has many local minima when there are few comparisons for each coordinate: descent folds the map early and cannot
-unfold it again. It therefore follows a *path*: it begins with a large trace penalty, under which only what the
+At X = 0 all comparisons pull equally, and the sum of these pulls is a signed graph Laplacian A^T c. Its p leading
+eigenvectors are a map that already gets many comparisons right. As descent folds a map early and cannot unfold it
+again, L-BFGS (Nocedal 1980) follows a *path*: it begins with a large trace penalty, under which only what the
 comparisons agree on grows, and lowers it each time the objective settles. A change of the penalty by D changes every
 change y of the gradient by -2 D s, so that the estimate of the curvature carries over.
 
-**Restarts.** Points on a line cannot pass each other without a price, nor can groups of them in a plane. Most random
-starts fold as well; better ones come from the comparisons: the spectral start without the path, and the leading part of
-a map of one or two dimensions *more*, in which there is room to pass. None of these draws a random number, and none
-depends on the names of the objects or the order of the rows. The number of descents that *agree*, ending as low as the
+Points on a line cannot pass each other without a price, nor can groups of them in a plane, and most random starts fold
+as well. Better ones come from the comparisons: the spectral start without the path, and the leading part of a map of
+one or two dimensions *more*, in which there is room to pass. The number of descents that *agree*, ending as low as the
 best one, says how far to trust that there is none better.
 """
 

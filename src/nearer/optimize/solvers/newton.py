@@ -5,14 +5,11 @@ they come in that order, and with the noise sigma of the decision (Knoblauch and
 
     P(the upper pair is judged farther apart) = F(eta),    eta = ((psi_k - psi_l) - (psi_j - psi_i)) / sigma.
 
-This is a generalized linear model with a concave likelihood, whose parameters are the steps (psi_{a+1} - psi_a) / sigma
-from one object to the next. psi is not forced to rise. People *lapse*: P = lambda / 2 + (1 - lambda) F, where lambda is
-fixed, or one more parameter, the last. The likelihood is then no longer concave, and Newton's method takes Fisher's
-information for the Hessian.
-
-Answers may be *separated*: some steps satisfy all of them, so that any multiple is more likely still and there is no
-maximum. A ridge then makes one: it draws each step to the size of the noise, and so prefers an even scale that rises.
-With a free lapse rate a few errors do not help: lapses account for them, and the rest is separated.
+The parameters are the steps (psi_{a+1} - psi_a) / sigma from one object to the next, and psi is not forced to rise.
+People *lapse*: P = lambda / 2 + (1 - lambda) F, where lambda is fixed, or one more parameter, the last. Only without
+lapses is the likelihood concave; with them Newton's method takes Fisher's information for the Hessian. Answers may be
+*separated*: some steps satisfy all of them, and there is no maximum. A ridge then makes one: it draws each step to the
+size of the noise, and so prefers an even scale that rises.
 """
 
 from __future__ import annotations
@@ -264,7 +261,6 @@ class Newton(Solver):
     max_iter: int = 100
 
     def init(self, problem: ScalingProblem, start: FloatArray | None, rng: np.random.Generator) -> NewtonState:
-        """Return the start; 0 if there is none."""
         theta = np.zeros(problem.n_parameters) if start is None else start
         return NewtonState(theta, Progress(0, problem.value(theta)))
 

@@ -5,13 +5,10 @@ With pairs of objects of weight w, distances d(X) and disparities h, the numbers
     stress(X)^2 = sum w (d - h)^2 / sum w d^2.
 
 Of dissimilarities the order is total, up to ties, and h is a monotone regression. Comparisons, which contradict each
-other, are an order of two pairs each, as the rows of a matrix are in conditional scaling: h(far) >= h(near) + gap and
-h(near) >= 0. Where its distances fall short of that, both disparities meet in the middle, and a comparison adds
-(gap + d(near) - d(far))^2 / 2. Without a gap, objects on one point satisfy every order, and noise drives maps there.
-
-For given h the sum is majorized at the present points by a quadratic, whose minimum is the Guttman transform
-V^+ B(X) X: V is the Laplacian of the weights w, B(X) that of w h / d. A step of twice the length goes as far as two
-(de Leeuw and Heiser 1980), and is taken where it lowers the stress.
+other, are an order of two pairs each: h(far) >= h(near) + gap and h(near) >= 0. Where distances fall short, both
+disparities meet in the middle. Without a gap, objects on one point satisfy every order, and noise drives maps there.
+For given h the sum is majorized by a quadratic, whose minimum is the Guttman transform V^+ B(X) X: V is the Laplacian
+of the weights w, B(X) that of w h / d. A step of twice the length is taken where it lowers the stress.
 """
 
 from __future__ import annotations

@@ -5,14 +5,11 @@ comparisons, in batches b, which move the points against
 
     v_b(X) = m / |b| * (grad f_b(X) - grad f_b(Z)) + grad f(Z) + grad penalty(X) - grad penalty(Z)
 
-an unbiased estimate of grad f(X), whose variance vanishes as X and Z approach a minimum: a constant step converges,
-where plain stochastic descent needs a falling one. Batch b moves by |b| / m * T * v_b. From the last two snapshots s
-apart, between which the gradient changed by y, T = |s|^2 / (|s.y| + e |s|^2); the absolute value and e > 0 bound it
-where the problem is not convex.
-
-An epoch that does not end lower than it began is undone and tried again with a quarter of the step. As in
-`optimize.solvers.descent`, the trace penalty falls along a path. As long as it does, a sample of the comparisons is as
-informative as all of them, and the epochs run over that, at next to no cost when there are many.
+an unbiased estimate of grad f(X), whose variance vanishes as X and Z approach a minimum. Batch b moves by
+|b| / m * T * v_b. From the last two snapshots s apart, between which the gradient changed by y,
+T = |s|^2 / (|s.y| + e |s|^2), bounded also where the problem is not convex. An epoch that does not end lower than it
+began is undone and tried again with a quarter of the step. While the trace penalty falls along its path, the epochs run
+over a sample of the comparisons, which is as informative then.
 """
 
 from __future__ import annotations
