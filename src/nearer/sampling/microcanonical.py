@@ -273,9 +273,13 @@ class _Run:
             try:
                 if pace is None:
                     self._optimize_starts(starts)
-                    self._warm_up()
+                    self.bar.set_description("warming up")
+                    fits = [self.fits[number % len(self.fits)] for number in range(settings.n_chains)]
+                    self._begin_chains([(fit.draw(1)[0], np.exp(fit.log_deviation)) for fit in fits])
+                    self._run_all([chain.warm_up for chain in self.chains])
                 else:
-                    self._continue(starts, pace)
+                    self._begin_chains([(start.copy(), pace.scales.copy()) for start in starts])
+                    self._run_all([partial(chain.adapt_to, pace) for chain in self.chains])
                 self._draw()
             except KeyboardInterrupt:
                 interrupted = True
@@ -301,25 +305,11 @@ class _Run:
         better.sort(key=lambda fit: -fit.lower_bound)
         self.fits = [fit for fit in better if fit.lower_bound > better[0].lower_bound - _MAX_BOUND_GAP]
 
-    def _warm_up(self) -> None:
-        """Begin chains at draws from the optimized starts, in turn."""
-        self.bar.set_description("warming up")
+    def _begin_chains(self, places: Sequence[tuple[FloatArray, FloatArray]]) -> None:
+        """Begin chains at unknowns, with scales of these."""
         self._set_deadline(_WARM_SHARE)
-        fits = [self.fits[number % len(self.fits)] for number in range(self.settings.n_chains)]
-        self.chains = [
-            self._chain(rng, fit.draw(1)[0], np.exp(fit.log_deviation))
-            for rng, fit in zip(self.rngs[self.settings.n_starts :], fits, strict=False)
-        ]
-        self._run_all([chain.warm_up for chain in self.chains])
-
-    def _continue(self, starts: Sequence[FloatArray], pace: Pace) -> None:
-        """Begin chains at draws from a similar posterior."""
-        self._set_deadline(_WARM_SHARE)
-        self.chains = [
-            self._chain(rng, start.copy(), pace.scales.copy())
-            for rng, start in zip(self.rngs[self.settings.n_starts :], starts, strict=True)
-        ]
-        self._run_all([partial(chain.adapt_to, pace) for chain in self.chains])
+        rngs = self.rngs[self.settings.n_starts :]
+        self.chains = [self._chain(rng, *place) for rng, place in zip(rngs, places, strict=True)]
 
     def _chain(self, rng: np.random.Generator, start: FloatArray, scales: FloatArray, n_steps: int = 0) -> Chain:
         return Chain(self.model, rng, start, scales, self.settings, self._advance, n_steps)
