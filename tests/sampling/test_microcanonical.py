@@ -295,7 +295,7 @@ def test_the_vote_error_is_the_loss_that_more_draws_remove():
     for run in runs:
         found = run.result([])
         votes.append(predictive_probability(draws_of(weak, found.unknowns.reshape(-1, weak.size)), runs[0].questions))
-        said.append(run._agreement().error)
+        said.append(run._agreement()[0])
     lead = np.mean(votes, axis=0) - 0.5
     lost = [np.mean(2 * np.abs(lead) * ((vote > 0.5) != (lead > 0))) for vote in votes]
     assert np.mean(lost) / 3 < np.mean(said) < 3 * np.mean(lost)

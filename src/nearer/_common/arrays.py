@@ -12,13 +12,7 @@ PointArray: TypeAlias = NDArray[Any]  # float64 or float32
 
 
 def checked_points(points: ArrayLike | None, name: str) -> NDArray[np.float64]:
-    """Return the coordinates as a finite float64 array of shape (n, p), or raise ValueError.
-
-    Examples
-    --------
-    >>> checked_points([[0], [1]], "points").shape
-    (2, 1)
-    """
+    """Return the coordinates as a finite float64 array of shape (n, p), or raise ValueError."""
     array = np.asarray(points, dtype=np.float64)
     if array.ndim != 2:
         raise ValueError(f"{name} must have shape (n, p), one row for each object; got shape {array.shape}")
@@ -38,12 +32,6 @@ def refuse_nonfinite(array: NDArray[np.float64], name: str) -> None:
 
 
 def is_dask(X: Any) -> bool:
-    """Whether something is a collection of dask, such as an array or a dataframe; dask is not loaded to find out.
-
-    Examples
-    --------
-    >>> is_dask([[0, 1, 2]])
-    False
-    """
+    """Whether something is a collection of dask, such as an array or a dataframe; dask is not loaded to find out."""
     # Arrays of others, such as those of xarray, may have the method without anything lazy in them.
     return hasattr(type(X), "__dask_graph__") and type(X).__module__.split(".")[0] in ("dask", "dask_expr")

@@ -24,21 +24,8 @@ def import_torch(device: str) -> Any:
 def available_device(device: str) -> str | None:
     """Return an available device, or raise an error that lists those available.
 
-    Parameters
-    ----------
-    device : str
-        "cuda", "cuda:1" and so on, "mps" or "cpu". With "auto" the first of CUDA and MPS that is there.
-
-    Returns
-    -------
-    str or None
-        None for "auto" where there is neither: the compiled loops then do better than PyTorch on the same processor.
-
-    Examples
-    --------
-    >>> available_device("gpu")
-    Traceback (most recent call last):
-    ValueError: device must be None, 'auto', 'cuda', 'cuda:1' and the like, 'mps' or 'cpu', got 'gpu'
+    With "auto" it is the first of CUDA and MPS that is there, and None where there is neither: the compiled loops then
+    do better than PyTorch on the same processor.
     """
     if device != "auto" and not (isinstance(device, str) and _DEVICE_PATTERN.fullmatch(device)):
         raise ValueError(f"device must be None, 'auto', 'cuda', 'cuda:1' and the like, 'mps' or 'cpu', got {device!r}")

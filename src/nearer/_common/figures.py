@@ -26,13 +26,7 @@ ACCENT, SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
 
 
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Figure:
-    """Return an empty figure of a size in inches, or say how to install matplotlib.
-
-    Examples
-    --------
-    >>> new_figure(4, 3).get_size_inches()
-    array([4., 3.])
-    """
+    """Return an empty figure of a size in inches, or say how to install matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:

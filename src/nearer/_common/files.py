@@ -16,14 +16,7 @@ _SPECIAL_FILES = (
 
 
 def refuse_special_file(path: Path) -> None:
-    """Refuse to read a pipe or a device: it may never end, and the checksum of a run needs a second reading.
-
-    Examples
-    --------
-    >>> refuse_special_file(Path("/dev/zero"))
-    Traceback (most recent call last):
-    OSError: /dev/zero is a device, not a file; save what it gives in a file, and name that
-    """
+    """Refuse to read a pipe or a device: it may never end, and the checksum of a run needs a second reading."""
     try:
         mode = path.stat().st_mode
     except OSError:  # reading it says what is wrong
@@ -35,19 +28,7 @@ def refuse_special_file(path: Path) -> None:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a temporary path to write to, which replaces ``path`` at the end; on an error nothing is left.
-
-    Examples
-    --------
-    >>> import os
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "map.csv"
-    ...     with atomic_path(path) as part:
-    ...         _ = part.write_text("object,x1")
-    ...     os.listdir(folder)
-    ['map.csv']
-    """
+    """Give a temporary path to write to, which replaces ``path`` at the end; on an error nothing is left."""
     special = path.exists() and not path.is_file()  # /dev/stdout, or a folder: writing to it says what is wrong
     part = path if special else path.with_name(f".part-{path.name}")
     try:
@@ -70,12 +51,5 @@ def write_text(path: Path, text: str) -> None:
 
 
 def printable(name: str) -> str:
-    r"""Return the name of a file with bytes that are no UTF-8 as escape codes.
-
-    Examples
-    --------
-    >>> import os
-    >>> printable("answers.csv"), printable(os.fsdecode(b"b\xe4d.csv"))
-    ('answers.csv', 'b\\xe4d.csv')
-    """
+    r"""Return the name of a file with bytes that are no UTF-8 as escape codes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

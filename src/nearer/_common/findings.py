@@ -17,13 +17,7 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)  # worst first
 
 @dataclass(frozen=True)
 class Source:
-    """Where a fact stands: a file or a table, and a row in it, or None for the whole.
-
-    Examples
-    --------
-    >>> print(Source("answers.csv", 17), Source("answers.csv"))
-    answers.csv:17 answers.csv
-    """
+    """Where a fact stands: a file or a table, and a row in it, or None for the whole."""
 
     file: str
     row: int | None = None
@@ -49,12 +43,6 @@ class Finding:
         The figures that the sentence needs, and the names of columns, files and settings in it.
     concerned : tuple of labels
         The objects or people that it is about.
-
-    Examples
-    --------
-    >>> finding = Finding("no-answer", "error", Source("answers.csv", 17), concerned=("cat",))
-    >>> finding.code, finding.source.row, finding.concerned
-    ('no-answer', 17, ('cat',))
     """
 
     code: str

@@ -14,21 +14,7 @@ from nearer._common.formatting import quote
 
 
 def parse_json(text: bytes) -> Any:
-    """Return the value that a JSON text stands for.
-
-    Raises
-    ------
-    ValueError
-        That says what is wrong with it.
-
-    Examples
-    --------
-    >>> parse_json(b'{"error": 0.25}')
-    {'error': 0.25}
-    >>> parse_json(b'{"error": NaN}')
-    Traceback (most recent call last):
-    ValueError: NaN is no finite number
-    """
+    """Return the value that a JSON text stands for, or raise ValueError that says what is wrong with it."""
     try:
         return json.loads(
             text.decode("utf-8"), object_pairs_hook=_object, parse_constant=_refuse_number, parse_float=_finite
@@ -59,13 +45,7 @@ def _refuse_number(text: str) -> NoReturn:
 
 
 def plain_values(value: Any) -> Any:
-    """Return a value as JSON has it: lists for arrays, None for what is no number.
-
-    Examples
-    --------
-    >>> plain_values({"a": np.array([1.0, np.nan]), "b": (np.int64(3),)})
-    {'a': [1.0, None], 'b': [3]}
-    """
+    """Return a value as JSON has it: lists for arrays, None for what is no number."""
     if isinstance(value, Mapping):
         return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):

@@ -10,19 +10,7 @@ from nearer._common.formatting import intcomma
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None) -> int:
-    """Return an integer within bounds, or raise ValueError; a bool is no integer.
-
-    Examples
-    --------
-    >>> check_integer("n_splits", np.int64(5), 2)
-    5
-    >>> check_integer("n_splits", True, 2)
-    Traceback (most recent call last):
-    ValueError: n_splits must be an integer >= 2, got True
-    >>> check_integer("n_answers", 10**14, 1, 10_000)
-    Traceback (most recent call last):
-    ValueError: n_answers must be an integer >= 1 and at most 10,000, got 100000000000000
-    """
+    """Return an integer within bounds, or raise ValueError; a bool is no integer."""
     number = int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
     if number is None or number < least or (most is not None and number > most):
         at_most = "" if most is None else f" and at most {intcomma(most)}"
@@ -31,29 +19,13 @@ def check_integer(name: str, value: object, least: int, most: int | None = None)
 
 
 def check_counts(**counts: object) -> None:
-    """Refuse settings that are no integers from 1.
-
-    Examples
-    --------
-    >>> check_counts(rank=0)
-    Traceback (most recent call last):
-    ValueError: rank must be an integer >= 1, got 0
-    """
+    """Refuse settings that are no integers from 1."""
     for name, value in counts.items():
         check_integer(name, value, 1)
 
 
 def check_number(name: str, value: object, *, least: float | None = None, above: float | None = None) -> float:
-    """Return a finite number that is at least, or above, a bound, or raise ValueError.
-
-    Examples
-    --------
-    >>> check_number("nu", 0.5, least=0)
-    0.5
-    >>> check_number("alpha", 0, above=0)
-    Traceback (most recent call last):
-    ValueError: alpha must be a finite number > 0, got 0
-    """
+    """Return a finite number that is at least, or above, a bound, or raise ValueError."""
     real = int | float | np.integer | np.floating
     number = float(value) if isinstance(value, real) and not isinstance(value, bool) else np.nan
     within = np.isfinite(number) and (least is None or number >= least) and (above is None or number > above)

@@ -16,7 +16,6 @@ from tqdm import tqdm
 
 _PACKAGE_PATH = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
-
 _DELAY_SECONDS = 1.0
 _REFRESH_SECONDS = 1.0
 _running: WeakSet[tqdm[Any]] = WeakSet()
@@ -35,23 +34,7 @@ def progress_bar(
 ) -> tqdm[Any]:
     """Return a progress bar for terminals, shown after a second and redrawn each second, however long a step takes.
 
-    Workers of a pool stay silent, since their parent has a bar of its own.
-
-    Parameters
-    ----------
-    what : str
-        Shown in front of the bar.
-    total : int, optional
-        Number of steps.
-    iterable : iterable, optional
-        Whose items are the steps, for a bar to iterate over.
-    unit : str
-    unit_scale : bool
-        Whether counts are shown as 12k.
-    silent : bool
-        Whether no bar is shown, as for work in the background.
-    bar_format : str, optional
-        What is shown, in the fields of tqdm.
+    Workers of a pool stay silent, since their parent has a bar of its own, as does work in the background.
     """
     worker = multiprocessing.current_process().name != "MainProcess"
     if worker:
@@ -104,16 +87,7 @@ def _refresh() -> None:
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the first frame outside the package.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_caller("mind the gap")
-    >>> str(caught[0].message)
-    'mind the gap'
-    """
+    """Warn at the first frame outside the package."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_PATH):
         level, frame = level + 1, frame.f_back

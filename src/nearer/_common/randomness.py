@@ -1,8 +1,8 @@
 """Independent random streams from one seed.
 
-Data and estimators often get the same ``random_state``. If both drew from ``default_rng(seed)``, a random start could
-repeat the very numbers that made the true points, and every error after that would be a lie. Each use of randomness
-therefore names its purpose, and purposes draw from different children of the seed.
+If data and estimators of one ``random_state`` both drew from ``default_rng(seed)``, a random start could repeat the
+very numbers that made the true points. Each use of randomness therefore names its purpose, and draws from its own child
+of the seed.
 """
 
 from __future__ import annotations
@@ -18,20 +18,7 @@ _PURPOSES: tuple[Purpose, ...] = get_args(Purpose)  # a new one goes to the end:
 
 
 def stream(random_state: RandomState, purpose: Purpose) -> np.random.Generator:
-    """Return the generator that ``random_state`` sets aside for one purpose.
-
-    Parameters
-    ----------
-    random_state : None, int, SeedSequence, Generator or RandomState
-        A Generator is used as it is: whoever passes one decides what shares it.
-    purpose : str
-        What the numbers are for.
-
-    Examples
-    --------
-    >>> bool(stream(0, "points").normal() == stream(0, "start").normal())
-    False
-    """
+    """Return the generator that ``random_state`` sets aside for one purpose; a Generator is used as it is."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

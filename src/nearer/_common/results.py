@@ -93,11 +93,7 @@ class Result:
     def from_dict(cls, values: Mapping[str, Any], where: str = "") -> Self:
         """Return the result that `to_dict` was called on; keys that are no fields are ignored.
 
-        Parameters
-        ----------
-        values : mapping
-        where : str
-            The place of the values in a file, for errors.
+        Errors begin with ``where``, the place of the values in a file.
         """
         if not isinstance(values, Mapping):
             reject(where or cls.__name__, "an object", values)
@@ -137,13 +133,7 @@ class Result:
         return {}
 
     def write(self, folder: str | PathLike[str]) -> list[str]:
-        """Write values, tables and figures into a folder, and return the names of the files.
-
-        Parameters
-        ----------
-        folder : path
-            Made if it is not there.
-        """
+        """Write values, tables and figures into a folder, which may be new, and return the names of the files."""
         texts = {self.json_name: json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"}
         texts |= {name: csv_text(rows) for name, rows in self.tables().items()}
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -172,13 +162,7 @@ def save_figures(folder: Path, figures: Mapping[str, Callable[[], Axes]]) -> lis
 
 
 def text_table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return lines of text whose cells stand in columns.
-
-    Examples
-    --------
-    >>> text_table([("method", "error"), ("STE", "0.2")])
-    ['method  error', 'STE     0.2']
-    """
+    """Return lines of text whose cells stand in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -237,7 +221,11 @@ def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> 
     if isinstance(value, list | tuple) and bounds is not None and len(value) < bounds.low:
         reject(where, f"a list{bounds}", value)
     if origin is np.ndarray:
-        return _restored_array(inner, value, where)
+        (scalar,) = get_args(inner[1])
+        try:
+            return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"{where} must be rows of numbers of one length") from None
     if origin is tuple and inner[-1] is not Ellipsis:
         if len(value) != len(inner):
             reject(where, f"a list of {len(inner)}", value)
@@ -248,14 +236,6 @@ def _restored(of: Any, value: Any, where: str, bounds: Bounds | None = None) -> 
     if origin is dict:
         return {key: _restored(inner[1], item, f"{where}[{reprlib.repr(key)}]") for key, item in value.items()}
     return value
-
-
-def _restored_array(inner: tuple[Any, ...], value: Any, where: str) -> np.ndarray[Any, Any]:
-    (scalar,) = get_args(inner[1])
-    try:
-        return np.array(value) if scalar is Any else np.array(value, dtype=scalar)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{where} must be rows of numbers of one length") from None
 
 
 def _check_plain(value: Any, where: str, depth: int = 0) -> None:

@@ -20,24 +20,12 @@ _ESCAPED_FORMULA = re.compile(r"'+[=+\-@\t\r]")
 
 
 def escape_formula(label: str) -> str:
-    """Return a label as it is written into a cell: with an apostrophe before what a spreadsheet would run.
-
-    Examples
-    --------
-    >>> escape_formula("=cmd()"), escape_formula("cat")
-    ("'=cmd()", 'cat')
-    """
+    """Return a label as it is written into a cell: with an apostrophe before what a spreadsheet would run."""
     return f"'{label}" if _FORMULA_START.match(label) else label
 
 
 def unescape_formula(cell: Any) -> Any:
-    """Return the label that was written as a cell.
-
-    Examples
-    --------
-    >>> unescape_formula("'=cmd()"), unescape_formula("'tis")
-    ('=cmd()', "'tis")
-    """
+    """Return the label that was written as a cell."""
     return cell[1:] if isinstance(cell, str) and _ESCAPED_FORMULA.match(cell) else cell
 
 
@@ -49,30 +37,18 @@ def cell_text(value: Any) -> str:
     return "" if value is None else escape_formula(value) if isinstance(value, str) else str(value)
 
 
-def csv_text(rows: Iterable[Iterable[Any]], *, delimiter: str = ",", line_end: str = "\r\n") -> str:
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     r"""Return rows of cells, the header first, as CSV.
 
     Lines end in ``\r\n``, or a label with a carriage return in it would not be quoted.
-
-    Examples
-    --------
-    >>> csv_text([["object", "p"], ["=1", float("nan")], ["b", 0.5]])
-    "object,p\r\n'=1,\r\nb,0.5\r\n"
     """
     text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end)
-    writer.writerows([cell_text(cell) for cell in row] for row in rows)
+    csv.writer(text).writerows([cell_text(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
 def rows_from_records(records: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
-    """Return records as rows of a table, with a column for every key that one of them has.
-
-    Examples
-    --------
-    >>> rows_from_records([{"name": "a"}, {"name": "b", "p": 0.5}])
-    [['name', 'p'], ['a', None], ['b', 0.5]]
-    """
+    """Return records as rows of a table, with a column for every key that one of them has."""
     columns = list(dict.fromkeys(key for record in records for key in record))
     return [columns, *([record.get(column) for column in columns] for record in records)]
 

@@ -10,7 +10,6 @@ from nearer.model.losses import LogRatio as LogRatio
 from nearer.model.losses import Loss as Loss
 from nearer.model.losses import MarginLoss as MarginLoss
 from nearer.model.losses import MeanVariance as MeanVariance
-from nearer.model.losses import ProximableLoss as ProximableLoss
 from nearer.model.losses import SoftHinge as SoftHinge
 from nearer.model.losses import StudentT as StudentT
 from nearer.model.losses import TwoSidedHinge as TwoSidedHinge

@@ -8,27 +8,19 @@ and with probability :math:`\pi`, the lapse rate, guesses whatever is shown:
 
 .. math:: P(\text{near}) = \frac{\pi}{2} + (1 - \pi)\, F(\eta),
 
-with F the logistic distribution function. `AnswerModel` holds slope beta, offset alpha and lapse rate. The functions
-take log-odds, for models that define them otherwise: by margins, several views, or another link F.
-
-Outside the compiled kernels this module alone has the formula. With :math:`\sigma = F(\eta)`,
-
-.. math:: \frac{\partial P}{\partial \eta} = (1 - \pi)\, \sigma (1 - \sigma), \qquad
-          \frac{\partial P}{\partial \pi} = \frac12 - \sigma,
-
-scores are these over P, and the Fisher information of an answer is their outer product over :math:`P (1 - P)`.
-
-A *link* F maps a difference in units of the noise to the probability that it is judged positive. F is symmetric,
-F(-eta) = 1 - F(eta), and log F is concave, so that the likelihood of a linear model has one maximum.
+with F the logistic distribution function. The functions take log-odds, for models that define them otherwise, by
+margins or several views, or another *link* F, which maps a difference in units of the noise to the probability that it
+is judged positive. F is symmetric, and log F is concave, so that the likelihood of a linear model has one maximum.
+Outside the compiled kernels this module alone has the formula.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from nearer._common.arrays import FloatArray
@@ -37,62 +29,45 @@ LinkName: TypeAlias = Literal["probit", "logit"]
 _LOG_ROOT_TWO_PI = float(np.log(2 * np.pi) / 2)
 
 
-class Link(Protocol):
+class Link(NamedTuple):
     """A link function F, and log F with two derivatives, elementwise."""
 
-    def probability(self, eta: FloatArray) -> FloatArray: ...  # F
-
-    def log_probability(self, eta: FloatArray) -> FloatArray: ...  # log F, without underflow
-
-    def slope(self, eta: FloatArray) -> FloatArray: ...  # the derivative of log F
-
-    def curvature(self, eta: FloatArray) -> FloatArray: ...  # minus its second derivative, which is not negative
+    probability: Callable[[FloatArray], FloatArray]  # F
+    log_probability: Callable[[FloatArray], FloatArray]  # log F, without underflow
+    slope: Callable[[FloatArray], FloatArray]  # the derivative of log F
+    curvature: Callable[[FloatArray], FloatArray]  # minus its second derivative, which is not negative
 
 
-class Probit:
-    """The distribution function of Gaussian noise."""
-
-    def probability(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(eta))
-
-    def log_probability(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(log_ndtr(eta))
-
-    def slope(self, eta: FloatArray) -> FloatArray:
-        """Return density over F: the inverse of Mills' ratio."""
-        return np.asarray(np.exp(-(eta**2) / 2 - _LOG_ROOT_TWO_PI - log_ndtr(eta)))
-
-    def curvature(self, eta: FloatArray) -> FloatArray:
-        slope = self.slope(eta)
-        # It lies between 0 and 1; far in the tail the sum cancels.
-        return np.clip(slope * (eta + slope), 0.0, 1.0)
+def _probit_slope(eta: FloatArray) -> FloatArray:
+    """Return the density over F: the inverse of Mills' ratio."""
+    return np.exp(-(eta**2) / 2 - _LOG_ROOT_TWO_PI - log_ndtr(eta))
 
 
-class Logit:
-    """The distribution function of logistic noise, which has heavier tails."""
-
-    def probability(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(expit(eta))
-
-    def log_probability(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(log_expit(eta))
-
-    def slope(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(expit(-eta))
-
-    def curvature(self, eta: FloatArray) -> FloatArray:
-        return np.asarray(expit(eta) * expit(-eta))
+def _probit_curvature(eta: FloatArray) -> FloatArray:
+    slope = _probit_slope(eta)
+    return np.clip(slope * (eta + slope), 0.0, 1.0)  # where it lies; far in the tail the sum cancels
 
 
-LINKS: dict[str, Link] = {"probit": Probit(), "logit": Logit()}
+def _logit_slope(eta: FloatArray) -> FloatArray:
+    return expit(-eta)
+
+
+def _logit_curvature(eta: FloatArray) -> FloatArray:
+    return expit(eta) * expit(-eta)
+
+
+#: Gaussian noise, and logistic noise, which has heavier tails.
+LINKS = {
+    "probit": Link(ndtr, log_ndtr, _probit_slope, _probit_curvature),
+    "logit": Link(expit, log_expit, _logit_slope, _logit_curvature),
+}
 _LOGIT = LINKS["logit"]
 _MIN_VARIANCE = 1e-12  # of an answer: keeps the information finite at a lapse rate of 0 and overwhelming odds
 
 
 def answer_probability(log_odds: FloatArray, lapse: float | FloatArray = 0.0, link: Link = _LOGIT) -> FloatArray:
     """Return the probability of answers with these log-odds (arguments of the link); ``lapse`` broadcasts with them."""
-    probability: FloatArray = lapse / 2 + (1 - lapse) * link.probability(log_odds)
-    return probability
+    return lapse / 2 + (1 - lapse) * link.probability(log_odds)
 
 
 class LogProbability(NamedTuple):
@@ -109,6 +84,14 @@ def log_answer_probability(log_attentive: FloatArray, lapse: float | FloatArray)
     attended = log_attentive + kept
     answer = np.logaddexp(attended, guessed)
     return LogProbability(answer, attended - answer)
+
+
+class FisherInformation(NamedTuple):
+    """Entries of the information matrix of each answer: log-odds, cross term, lapse rate."""
+
+    odds: FloatArray
+    cross: FloatArray
+    lapse: FloatArray
 
 
 class AnswerDerivatives(NamedTuple):
@@ -131,18 +114,10 @@ class AnswerDerivatives(NamedTuple):
         return FisherInformation(by_odds**2, by_odds * by_lapse, by_lapse**2)
 
 
-class FisherInformation(NamedTuple):
-    """Entries of the information matrix of each answer: log-odds, cross term, lapse rate."""
-
-    odds: FloatArray
-    cross: FloatArray
-    lapse: FloatArray
-
-
 def answer_derivatives(log_odds: FloatArray, lapse: float | FloatArray = 0.0) -> AnswerDerivatives:
     """Return the probability of answers with these log-odds, and its derivatives with respect to both."""
     attentive = _LOGIT.probability(log_odds)
-    by_odds: FloatArray = (1 - lapse) * attentive * (1 - attentive)
+    by_odds = (1 - lapse) * attentive * (1 - attentive)
     return AnswerDerivatives(answer_probability(log_odds, lapse), by_odds, 0.5 - attentive)
 
 
@@ -159,13 +134,11 @@ class AnswerModel:
 
     def log_ratio(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the logarithm of the ratio of far to near squared distances, each plus the offset."""
-        ratio: FloatArray = np.log((self.offset + far) / (self.offset + near))
-        return ratio
+        return np.log((self.offset + far) / (self.offset + near))
 
     def log_odds(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the log-odds of attentive answers."""
-        odds: FloatArray = self.slope * self.log_ratio(near, far)
-        return odds
+        return self.slope * self.log_ratio(near, far)
 
     def log_odds_gradient(self, near: FloatArray, far: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives of the log-odds with respect to near and far squared distances."""
@@ -174,17 +147,3 @@ class AnswerModel:
     def probability(self, near: FloatArray, far: FloatArray) -> FloatArray:
         """Return the probability that the pair at squared distance ``near`` is judged the nearer."""
         return answer_probability(self.log_odds(near, far), self.lapse)
-
-    def log_likelihood(self, near: FloatArray, far: FloatArray) -> FloatArray:
-        """Return the log-likelihood of each answer, without underflow."""
-        return log_answer_probability(log_expit(self.log_odds(near, far)), self.lapse).answer
-
-    def derivatives(self, near: FloatArray, far: FloatArray) -> AnswerDerivatives:
-        """Return the probability of answers, its derivatives, and with them the Fisher information."""
-        return answer_derivatives(self.log_odds(near, far), self.lapse)
-
-    def simulate(self, near: FloatArray, far: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw whether the pair at squared distance ``near`` is judged the nearer."""
-        probability = self.probability(near, far)
-        judged_nearer: NDArray[np.bool_] = rng.random(np.shape(probability)) < probability
-        return judged_nearer

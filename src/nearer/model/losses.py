@@ -1,30 +1,20 @@
 """Losses: what a comparison costs, given the squared distances of its near and far pair.
 
-A *margin loss* is a function phi of the margin gamma = d2(far) - d2(near) alone. It offers
-
-    value        phi(gamma)
-    derivative   phi'(gamma)              (a subgradient at kinks)
-    probability  the probability that a comparison with this margin holds
-    prox         argmin_x phi(x) + (x - z)^2 / (2 s)
-    conjugate    phi*(v) = sup_gamma v gamma - phi(gamma), infinite outside its domain
-
-each elementwise. `prox` and `conjugate` exist where they have a closed form; solvers that need them check for them.
-Every loss also offers `evaluate`, the weighted mean over comparisons and its derivatives with respect to the near and
-far squared distances, which is all a descent method needs. A loss that is a sum over comparisons names the compiled
-loop of `nearer.optimize.kernels` that computes the same from points.
-
-Hinges penalize margins that fall short of a target, and possibly those that exceed it. Likelihoods are minus the
-logarithm of the probability of the answer.
+A *margin loss* is a function phi of the margin gamma = d2(far) - d2(near) alone, with a derivative (a subgradient at
+kinks) and the probability that a comparison with this margin holds, elementwise. Every loss offers `evaluate`, the
+weighted mean over comparisons and its derivatives with respect to the near and far squared distances, which is all a
+descent method needs. One that is a sum over comparisons names the compiled loop of `nearer.optimize.kernels` that
+computes the same from points. Likelihoods are minus the logarithm of the probability of the answer.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import expit, xlog1py, xlogy
+from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_number
@@ -95,27 +85,8 @@ class MarginLoss(Loss):
         return self.probability(far - near)
 
 
-class ProximableLoss(MarginLoss):
-    """A convex margin loss with prox and conjugate in closed form: what ADMM and the duality gap need."""
-
-    @property
-    @abstractmethod
-    def has_prox(self) -> bool:
-        """Whether they have a closed form at these settings."""
-
-    @abstractmethod
-    def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def conjugate(self, slopes: FloatArray) -> FloatArray: ...
-
-    @abstractmethod
-    def clip_slopes(self, slopes: FloatArray) -> FloatArray:
-        """Return the nearest slopes in the domain of phi*, to undo rounding."""
-
-
 @dataclass(frozen=True)
-class TwoSidedHinge(ProximableLoss):
+class TwoSidedHinge(MarginLoss):
     """The distributional-margin loss of DMOE: max(1 - gamma, 0)^power + nu * max(gamma - 1, 0)^power."""
 
     nu: float = 1.0  # price of a margin above the target of 1, relative to one below it
@@ -143,17 +114,18 @@ class TwoSidedHinge(ProximableLoss):
 
     @property
     def has_prox(self) -> bool:
+        """Whether prox and conjugate have a closed form."""
         return self.power in (1, 2)
 
     def prox(self, points: FloatArray, step: float | FloatArray) -> FloatArray:
-        """Return the proximal point: a shift (power 1) or a contraction (power 2) towards the target."""
+        """Return argmin_x phi(x) + (x - z)^2 / (2 step): a shift (power 1) or a contraction (2) towards the target."""
         if self.power == 1:
             return np.where(points < 1, np.minimum(points + step, 1), np.maximum(points - self.nu * step, 1))
         strength = 2 * step * np.where(points < 1, 1.0, self.nu)
         return np.asarray((points + strength) / (1 + strength))
 
     def conjugate(self, slopes: FloatArray) -> FloatArray:
-        """Return phi*(v): v on [-1, nu] for power 1, v + v^2 / 4 (over nu where v > 0) for power 2."""
+        """Return sup_gamma v gamma - phi(gamma): v on [-1, nu], or v + v^2 / 4 (over nu where v > 0) for power 2."""
         if self.power == 1:
             return np.where((slopes >= -1) & (slopes <= self.nu), slopes, np.inf)
         below, above = np.minimum(slopes, 0), np.maximum(slopes, 0)
@@ -162,15 +134,15 @@ class TwoSidedHinge(ProximableLoss):
         return np.asarray(slopes + below**2 / 4 + above**2 / (4 * self.nu))
 
     def clip_slopes(self, slopes: FloatArray) -> FloatArray:
+        """Return the nearest slopes in the domain of the conjugate, to undo rounding."""
         if self.power == 1:
             return np.clip(slopes, -1, self.nu)
         return np.minimum(slopes, 0) if self.nu == 0 else slopes
 
     def probability(self, margins: FloatArray) -> FloatArray:
         """Return (1 + gamma) / 2 within [0.01, 0.99]."""
-        # The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1, so a margin fitted
-        # by this loss is itself an estimate of that expectation, shrunk towards even odds by the penalties. A share of
-        # lapses keeps the logarithm of a wrong answer's probability finite.
+        # The mean of (1 - y gamma)^2 over answers y = +-1 is least at gamma = E[y] = 2 P(y = 1) - 1. A share of lapses
+        # keeps the logarithm of a wrong answer's probability finite.
         return np.clip((1 + margins) / 2, 0.01, 0.99)
 
 
@@ -181,17 +153,27 @@ class Hinge(TwoSidedHinge):
     nu: float = field(default=0.0, init=False)
 
 
-@dataclass(frozen=True)
-class SoftHinge(MarginLoss):
-    """The smooth hinge log(1 + exp(1 - gamma)) of LORE: no kink at the target, and a little left to gain beyond it."""
+class _Softplus(MarginLoss):
+    """log(1 + exp(target - gamma))."""
 
-    compiled = Compiled("logistic", (1.0,))
+    target: ClassVar[float]
+
+    @property
+    def compiled(self) -> Compiled:
+        return Compiled("logistic", (self.target,))
 
     def value(self, margins: FloatArray) -> FloatArray:
-        return np.logaddexp(0.0, 1 - margins)
+        return np.logaddexp(0.0, self.target - margins)
 
     def derivative(self, margins: FloatArray) -> FloatArray:
-        return -expit(1 - margins)
+        return -expit(self.target - margins)
+
+
+@dataclass(frozen=True)
+class SoftHinge(_Softplus):
+    """The smooth hinge log(1 + exp(1 - gamma)) of LORE: no kink at the target, and a little left to gain beyond it."""
+
+    target = 1.0
 
     def probability(self, margins: FloatArray) -> FloatArray:
         """Return the probability P whose mean loss P phi(gamma) + (1 - P) phi(-gamma) is least at this margin."""
@@ -200,24 +182,10 @@ class SoftHinge(MarginLoss):
 
 
 @dataclass(frozen=True)
-class Logistic(MarginLoss):
-    """The logistic loss log(1 + exp(-gamma)) of STE: minus the log-likelihood under Gaussian kernels.
+class Logistic(_Softplus):
+    """The logistic loss log(1 + exp(-gamma)) of STE: minus the log-likelihood under Gaussian kernels."""
 
-    Its conjugate is the negative entropy; its prox has no closed form.
-    """
-
-    compiled = Compiled("logistic", (0.0,))
-
-    def value(self, margins: FloatArray) -> FloatArray:
-        return np.logaddexp(0.0, -margins)
-
-    def derivative(self, margins: FloatArray) -> FloatArray:
-        return -expit(-margins)
-
-    def conjugate(self, slopes: FloatArray) -> FloatArray:
-        """Return q log q + (1 - q) log(1 - q) for q = -v in [0, 1]."""
-        q = np.clip(-slopes, 0, 1)
-        return np.where(q == -slopes, xlogy(q, q) + xlog1py(1 - q, -q), np.inf)
+    target = 0.0
 
     def probability(self, margins: FloatArray) -> FloatArray:
         return answer_probability(margins)

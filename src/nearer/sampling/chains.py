@@ -45,7 +45,6 @@ class Moments:
         self._squares = np.zeros((2, size))
 
     def add(self, unknowns: FloatArray, gradient: FloatArray) -> None:
-        """Add one draw."""
         self.count += 1
         both = np.stack([unknowns, gradient])
         deviations = both - self._means

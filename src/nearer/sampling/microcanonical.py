@@ -2,14 +2,12 @@
 
 Starts are optimized first (`nearer.sampling.variational`), and chains begin at the best ones, adapt their step and
 their scales, and then draw in rounds until predictions have converged. Steps are not corrected by acceptance: they are
-short enough that the error of the energy, for each unknown, has a variance of 3e-5. With few answers the steepness is
-somewhat underestimated, and predictions are up to a tenth less confident; which of two answers is likelier hardly
-changes. In return a draw takes a tenth of the gradients that the no-U-turn sampler needs.
+short enough that the error of the energy, for each unknown, has a variance of 3e-5. With few answers predictions are up
+to a tenth less confident; in return a draw takes a tenth of the gradients that the no-U-turn sampler needs.
 
-Some modes of the posterior are negligible: a map that is folded somewhere explains the answers much worse, and a chain
-that begins there may stay there. So after the first round chains are compared by the widely applicable information
-criterion (Watanabe 2010), an estimate of the log-probability of new answers. One that is significantly worse than the
-best restarts from a draw of it. Chains in different modes that predict equally well stay: the map is ambiguous then.
+A chain in a negligible mode, such as a folded map, may stay there. So after the first round chains are compared by the
+widely applicable information criterion (Watanabe 2010), and one that is significantly worse than the best restarts from
+a draw of it. Chains in different modes that predict equally well stay: the map is ambiguous then.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,9 +160,8 @@ class Chain:
             error = self._draw_until(n_draws)
             if error <= _MAX_ERROR_RATIO * self.settings.error:
                 return
-            self.step *= max(
-                (self.settings.error / error) ** (1 / 6), 0.5
-            )  # the error is infinite where most walks were reversed
+            # the error is infinite where most walks were reversed
+            self.step *= max((self.settings.error / error) ** (1 / 6), 0.5)
             self.draws, self.values = [], []
         self._draw_until(n_draws)
 
@@ -242,13 +239,6 @@ def sample_until_converged(
     return _Run(model, settings, seed, n_threads, budget).result(starts, pace, silent)
 
 
-class _Agreement(NamedTuple):
-    """Agreement of the chains: the vote error that more draws would remove, and the worst R-hat of distances."""
-
-    error: float
-    rhat: float
-
-
 def _is_significantly_larger(first: FloatArray, second: FloatArray) -> bool:
     """Return whether the sum of the first is larger than that of the second, by a z-test of the differences."""
     differences = first - second
@@ -283,9 +273,13 @@ class _Run:
             try:
                 if pace is None:
                     self._optimize_starts(starts)
-                    self._warm_up()
+                    self.bar.set_description("warming up")
+                    fits = [self.fits[number % len(self.fits)] for number in range(settings.n_chains)]
+                    self._begin_chains([(fit.draw(1)[0], np.exp(fit.log_deviation)) for fit in fits])
+                    self._run_all([chain.warm_up for chain in self.chains])
                 else:
-                    self._continue(starts, pace)
+                    self._begin_chains([(start.copy(), pace.scales.copy()) for start in starts])
+                    self._run_all([partial(chain.adapt_to, pace) for chain in self.chains])
                 self._draw()
             except KeyboardInterrupt:
                 interrupted = True
@@ -311,25 +305,14 @@ class _Run:
         better.sort(key=lambda fit: -fit.lower_bound)
         self.fits = [fit for fit in better if fit.lower_bound > better[0].lower_bound - _MAX_BOUND_GAP]
 
-    def _warm_up(self) -> None:
-        """Begin chains at draws from the optimized starts, in turn."""
-        self.bar.set_description("warming up")
+    def _begin_chains(self, places: Sequence[tuple[FloatArray, FloatArray]]) -> None:
+        """Begin chains at unknowns, with scales of these."""
         self._set_deadline(_WARM_SHARE)
-        fits = [self.fits[number % len(self.fits)] for number in range(self.settings.n_chains)]
-        self.chains = [
-            Chain(self.model, rng, fit.draw(1)[0], np.exp(fit.log_deviation), self.settings, self._advance)
-            for rng, fit in zip(self.rngs[self.settings.n_starts :], fits, strict=False)
-        ]
-        self._run_all([chain.warm_up for chain in self.chains])
+        rngs = self.rngs[self.settings.n_starts :]
+        self.chains = [self._chain(rng, *place) for rng, place in zip(rngs, places, strict=True)]
 
-    def _continue(self, starts: Sequence[FloatArray], pace: Pace) -> None:
-        """Begin chains at draws from a similar posterior."""
-        self._set_deadline(_WARM_SHARE)
-        self.chains = [
-            Chain(self.model, rng, start.copy(), pace.scales.copy(), self.settings, self._advance)
-            for rng, start in zip(self.rngs[self.settings.n_starts :], starts, strict=True)
-        ]
-        self._run_all([partial(chain.adapt_to, pace) for chain in self.chains])
+    def _chain(self, rng: np.random.Generator, start: FloatArray, scales: FloatArray, n_steps: int = 0) -> Chain:
+        return Chain(self.model, rng, start, scales, self.settings, self._advance, n_steps)
 
     def _draw(self) -> None:
         """Draw in rounds until predictions have converged."""
@@ -347,11 +330,11 @@ class _Run:
                 self._replace_bad_chains()
                 if self._is_late():  # a restarted chain may have no draws yet
                     return
-            agreement = self._agreement()
-            self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {agreement.rhat:.2f}")
+            error, rhat = self._agreement()
+            self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {rhat:.2f}")
             if len(self.chains) > 1:
-                self.vote_error = agreement.error
-            if agreement.error <= self.settings.tolerance and agreement.rhat <= self._max_rhat(agreement.error, steps):
+                self.vote_error = error
+            if error <= self.settings.tolerance and rhat <= self._max_rhat(error, steps):
                 return
 
     def _max_rhat(self, error: float, steps: int) -> float:
@@ -365,22 +348,16 @@ class _Run:
         """Restart chains that predict significantly worse than the best, and let them catch up."""
         scores, wrong = self._scores()
         best = int(np.argmax(scores.sum(axis=1)))
-        bad = [
-            number
-            for number in range(len(self.chains))
-            if _is_significantly_larger(scores[best], scores[number])
-            and _is_significantly_larger(wrong[number], wrong[best])
-        ]
-        good = self.chains[best]
-        tasks = []
-        for number in bad:
-            old, start = self.chains[number], good.draws[self.rng.integers(len(good.draws))]
-            new = Chain(
-                self.model, old.rng, start.copy(), good.scales.copy(), self.settings, self._advance, old.n_steps
-            )
+        good, tasks = self.chains[best], []
+        for number, old in enumerate(self.chains):
+            worse = _is_significantly_larger(scores[best], scores[number])
+            if not (worse and _is_significantly_larger(wrong[number], wrong[best])):
+                continue
+            start = good.draws[self.rng.integers(len(good.draws))]
+            new = self._chain(old.rng, start.copy(), good.scales.copy(), old.n_steps)
             self.chains[number] = new
             tasks.append(lambda new=new: (new.warm_up(), new.draw(len(good.draws) * self.settings.thin)))
-        self.n_replaced += len(bad)
+        self.n_replaced += len(tasks)
         if tasks:
             self._run_all(tasks)
 
@@ -391,16 +368,15 @@ class _Run:
         scores, wrong = [], []
         for chain in self.chains:
             drawn = draws_of(self.model, np.array(chain.draws))
-            probabilities = np.array(
-                [predictive_probability(drawn.one(k), rows[some], self.n_threads) for k in range(len(drawn))]
-            )
+            each = (predictive_probability(drawn.one(k), rows[some], self.n_threads) for k in range(len(drawn)))
+            probabilities = np.array(list(each))
             means = probabilities.mean(axis=0)
             scores.append(weights[some] * (np.log(means) - np.log(probabilities).var(axis=0)))
             wrong.append(weights[some] * (means < 0.5))
         return np.array(scores), np.array(wrong)
 
-    def _agreement(self) -> _Agreement:
-        """Return how far predictions, and distances between objects, of the chains agree."""
+    def _agreement(self) -> tuple[float, float]:
+        """Return the vote error of the chains that more draws would remove, and the worst R-hat of distances."""
         chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
         votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
         i, j = self.pairs.T
@@ -410,32 +386,29 @@ class _Run:
         logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
         if len(chains) == 1:  # nothing to differ from: R-hat of its halves decides
-            return _Agreement(self.settings.tolerance, float(np.nanmax(rhats)))
+            return self.settings.tolerance, float(np.nanmax(rhats))
         # The standard error of a vote, and with it the expected loss by votes on the wrong side.
         error = float(np.std(votes, axis=0, ddof=1).mean() / np.sqrt(len(votes))) + 1e-12
         lead = np.abs(np.mean(votes, axis=0) - 0.5)
-        return _Agreement(float(np.mean(2 * lead * ndtr(-lead / error))), float(np.nanmax(rhats)))
+        return float(np.mean(2 * lead * ndtr(-lead / error))), float(np.nanmax(rhats))
 
     def _questions(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         """Draw triplets to compare predictions by, and pairs to compare distances by."""
         n = self.model.n_objects
-        drawn = (
-            self.rng.random((_N_QUESTIONS, n)).argpartition(min(3, n) - 1, axis=1)[:, :3]
-            if n < 2000
-            else (self.rng.integers(n, size=(_N_QUESTIONS, 3)))
-        )
+        if n < 2000:
+            drawn = self.rng.random((_N_QUESTIONS, n)).argpartition(min(3, n) - 1, axis=1)[:, :3]
+        else:
+            drawn = self.rng.integers(n, size=(_N_QUESTIONS, 3))
         if n < 3:
             drawn = np.zeros((1, 3), int)
         pairs = np.unique(np.sort(drawn[:_N_PAIRS, :2], axis=1), axis=0)
         return drawn[:, [0, 1, 0, 2]], pairs[(pairs[:, 0] < pairs[:, 1]) | (n < 3)]
 
     def _set_deadline(self, share: float) -> None:
-        """Set the time by which a share of the budget is used."""
         if self.budget is not None:
             self.deadline = self.began + share * self.budget
 
     def _is_late(self) -> bool:
-        """Return whether the deadline has passed."""
         return time.monotonic() > self.deadline
 
     def _advance(self, n_steps: int) -> None:
@@ -447,7 +420,6 @@ class _Run:
                 self.bar.update(n_steps)
 
     def _run_all(self, tasks: Sequence[Callable[[], Any]]) -> None:
-        """Run tasks until they are done or time is up."""
         run_in_threads(tasks, self.n_threads, self.stopped)
 
     def _result(self, interrupted: bool) -> SamplingResult:

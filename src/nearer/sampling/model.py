@@ -1,36 +1,19 @@
 r"""The model: prior of maps and annotators, likelihood of their answers, and what a vector of unknowns stands for.
 
-Answers. With a squared distance :math:`d^2` between the objects of a pair,
+It is written out in docs/mathematics.md. An answer has the probability of `nearer.model.AnswerModel`: beta = 1 is crowd
+kernel learning, alpha = 2 beta - 1 is t-STE with alpha degrees of freedom, and alpha going to infinity with
+beta / alpha fixed is STE. Each of the k rows that one trial expands to weighs k^-0.4.
 
-.. math:: P(\text{near}) = \frac{\pi}{2} + (1 - \pi)\, \mathrm{sigmoid}\Big(\beta
-          \log \frac{\alpha + d^2_\text{far}}{\alpha + d^2_\text{near}}\Big)
-
-with lapse rate :math:`\pi`. beta = 1 is crowd kernel learning, alpha = 2 beta - 1 is t-STE with alpha degrees of
-freedom, and alpha going to infinity with beta / alpha fixed is STE.
-
-The k rows that one trial expands to are not k independent answers: an odd-one-out gives two from one choice among
-three, a grid of twelve pictures thirty from one click or two. Each weighs k^-0.4, whether or not weights, such as those
-that files are read with, already divide one answer among its rows. A likelihood of the choice as a whole predicts no
-better; see docs/mathematics.md.
-
-Maps. An object has coordinates :math:`y_{id} = t_d z_{id}` with z standard normal and spreads t_d, squares of which sum
-to 1. The map is
+An object has coordinates :math:`y_{id} = t_d z_{id}` with z standard normal and spreads t_d, squares of which sum to 1,
+scales v, standard normal, and an exposure e, the logarithm of how often the design of a study asks about it, relative
+to the others. The map is
 
 .. math:: x_i = y_i \, |y_i|^{\rho - 1} \exp(\omega v_i + \gamma e_i)
 
-A radius exponent of rho = 1 leaves the Gaussian cloud as it is; rho = 0 puts all objects on a sphere, where none is
-near to everything because it is in the middle. The scales v are standard normal, omega is learned. The exposure e is
-the logarithm of how often the design of a study asks about an object, relative to the others (`log_exposures`): in some
-studies the objects shown most often are mostly the far ones. Most data say gamma = 0, and its prior expects that.
-Questions that were chosen by earlier answers are not part of a design. They are about objects whose positions are
-uncertain, and an object that was judged far is less determined by that than one that was judged near: exposures that
-count them leak answers, and gamma comes out near 1 whatever the truth.
-
-Hyperparameters. Nine are learned with the map, on scales on which they can take any value: log of the unevenness sigma
-of the spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the
-kernel width k, logit of the lapse rate, logit of rho, gamma, and the logarithms of how much annotators differ in
-steepness and lapse rate. The kernel is alpha = 2 k (2 is the mean squared distance under the prior) and
-beta = b (1 + k), so that b is how fast the odds change with the logarithm of a typical distance, whatever k.
+Nine hyperparameters are learned with it, on scales on which they can take any value: log of the unevenness sigma of the
+spreads (t_d is proportional to exp(sigma u_d), u standard normal), log omega, log of the steepness b, log of the kernel
+width k, logit of the lapse rate, logit of the radius exponent rho, gamma, and the logarithms of how much annotators
+differ in steepness and lapse rate. The kernel is alpha = 2 k and beta = b (1 + k).
 """
 
 from __future__ import annotations
@@ -89,7 +72,6 @@ class DistinctComparisons:
 
     @classmethod
     def empty(cls) -> DistinctComparisons:
-        """Return no comparisons."""
         nothing = np.empty((0, 2), np.int32)
         return cls(nothing, nothing, np.empty(0), np.empty(0, np.int32), 0)
 
@@ -141,9 +123,8 @@ def _trial_weights(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[Fl
     two answers.
     """
     order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
-    totals: FloatArray = np.bincount(trials[order], weights[order]).astype(np.float64)
-    times: FloatArray = np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
-    return totals, times
+    totals = np.bincount(trials[order], weights[order]).astype(np.float64)
+    return totals, np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
 
 
 def exposure_counts(comparisons: Comparisons) -> FloatArray:
@@ -164,16 +145,8 @@ def exposure_counts(comparisons: Comparisons) -> FloatArray:
 def log_exposures(counts: FloatArray) -> tuple[FloatArray, float]:
     """Return the log-rate at which a study asks about each object, and that of one that never came up.
 
-    What matters is the design, not chance: under random questions the counts vary like a Poisson distribution, and
-    nothing follows from which came up more often. So rates have a gamma distribution, with the variance of the counts
-    beyond that of Poisson, and each object has its posterior mean.
-
-    Examples
-    --------
-    >>> log_exposures(np.array([4.0, 5.0, 3.0, 4.0]))[0].tolist() == [0, 0, 0, 0]
-    True
-    >>> log_exposures(np.array([1.0, 1.0, 100.0, 100.0]))[0].round(1)
-    array([-3.4, -3.4,  0.7,  0.7])
+    What matters is the design, not chance: under random questions the counts vary like a Poisson distribution. So rates
+    have a gamma distribution, with the variance beyond that, and each object has its posterior mean.
     """
     mean = float(counts.mean())
     if mean == 0:
@@ -205,19 +178,21 @@ class Model:
     least_exposure: float  # of an object that was never asked about
     n_components: int
     prior: Prior
-    # over the objects that are compared
     comparisons: DistinctComparisons = field(default_factory=DistinctComparisons.empty)
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return len(self.exposure)
 
     @property
-    def size(self) -> int:
-        """The number of unknowns."""
+    def first_effect(self) -> int:
+        """The number of coordinates, axes and scales, which come before the effects of annotators."""
         n, p = self.n_objects, self.n_components
-        return n * p + p + n + 2 * self.comparisons.n_annotators + _N_HYPER
+        return n * p + p + n
+
+    @property
+    def size(self) -> int:
+        return self.first_effect + 2 * self.comparisons.n_annotators + _N_HYPER
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
@@ -304,12 +279,11 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
 
 def annotator_parameters(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return slope and lapse rate of each annotator in each draw, (k, annotators) each."""
-    n, p, n_annotators = model.n_objects, model.n_components, model.comparisons.n_annotators
-    first = n * p + p + n
+    first, n_annotators = model.first_effect, model.comparisons.n_annotators
     hyper = unknowns[:, -_N_HYPER:].T
     steepness = np.exp(hyper[7])[:, None] * unknowns[:, first : first + n_annotators]
     lapse = np.exp(hyper[8])[:, None] * unknowns[:, first + n_annotators : first + 2 * n_annotators]
-    slopes: FloatArray = np.exp(hyper[2][:, None] + steepness) * (1 + np.exp(hyper[3]))[:, None]
+    slopes = np.exp(hyper[2][:, None] + steepness) * (1 + np.exp(hyper[3]))[:, None]
     return slopes, expit(hyper[4][:, None] + lapse)
 
 
@@ -364,10 +338,8 @@ class Population(NamedTuple):
     offsets: FloatArray  # (k,)
     slopes: FloatArray  # (k,): of the median annotator
     lapses: FloatArray  # (k,)
-    # (k,): standard deviations over annotators of the logarithm of the slope and of the logit of the lapse rate; 0
-    # where they are not distinguished
-    slope_spreads: FloatArray
-    lapse_spreads: FloatArray  # (k,)
+    slope_spreads: FloatArray  # (k,): deviation of its logarithm over annotators; 0 where they are not distinguished
+    lapse_spreads: FloatArray  # (k,): of its logit, likewise
 
 
 def population_of(model: Model, unknowns: FloatArray, *, by_annotator: bool) -> Population:

@@ -87,5 +87,4 @@ def _mean_of_near(model: Model, coordinates: FloatArray, new: NDArray[np.bool_])
     sums = np.zeros_like(coordinates)
     np.add.at(sums, pairs[:, 0], coordinates[pairs[:, 1]])
     counts = np.bincount(pairs[:, 0], minlength=len(new))[:, None]
-    means: FloatArray = np.where(counts > 0, sums / np.maximum(counts, 1), coordinates)[new]
-    return means
+    return np.where(counts > 0, sums / np.maximum(counts, 1), coordinates)[new]

@@ -1,11 +1,8 @@
 """The no-U-turn sampler: several chains, each adapting its own step and mass.
 
-While a chain warms up, its step follows the acceptance by dual averaging (Hoffman and Gelman 2014). Its mass is set at
-the end of each of seven windows to the square root of the variance of the gradient over that of the draws: for
-independent unknowns both give the same answer, and for others their mean keeps the step long without losing stability.
-
-Trajectories are kept short. The posterior is invariant to rotations, and a sampler that may continue until it returns
-spends most of its steps on rotating: up to 64 steps give the most independent distances for the time.
+While a chain warms up, its step follows the acceptance by dual averaging (Hoffman and Gelman 2014), and its mass is set
+at the end of each of seven windows to the square root of the variance of the gradient over that of the draws. As the
+posterior is invariant to rotations, trajectories are kept short: they would spend most of their steps on rotating.
 """
 
 from __future__ import annotations
@@ -79,16 +76,8 @@ def sample_nuts(
     stopped, interrupted = threading.Event(), False
     with progress_bar("sampling", transitions, unit="draw") as bar:
         chains = [
-            _Chain(
-                model,
-                settings,
-                np.random.default_rng(seed),
-                bar,
-                stopped,
-                fixed,
-                None if starts is None else starts[at],
-            )
-            for at, seed in enumerate(seeds)
+            _Chain(model, settings, np.random.default_rng(seed), bar, stopped, fixed, start)
+            for seed, start in zip(seeds, [None] * len(seeds) if starts is None else starts, strict=True)
         ]
         try:
             run_in_threads([chain.run for chain in chains], n_threads, stopped)
@@ -123,7 +112,6 @@ class _Chain:
     values: list[float] = field(default_factory=list)
 
     def run(self) -> None:
-        """Warm up, then draw."""
         self.unknowns = self.model.start(self.rng) if self.start is None else self.start.copy()
         self.free = np.ones(self.model.size, dtype=bool) if self.fixed is None else np.isnan(self.fixed)
         if self.fixed is not None:
@@ -149,10 +137,8 @@ class _Chain:
         for number in range(n_warmup):
             if self.stopped.is_set():
                 return
-            depth = next(
-                (depth for share, depth in _WARMUP_DEPTHS if number < share * n_warmup), self.settings.max_depth
-            )
-            acceptance, _ = self._move(self.step.current, min(depth, self.settings.max_depth))
+            depths = [depth for share, depth in _WARMUP_DEPTHS if number < share * n_warmup]
+            acceptance, _ = self._move(self.step.current, min([self.settings.max_depth, *depths]))
             self.step.adapt(acceptance)
             moments.add(self.unknowns, self.gradient)
             if number + 1 in ends and moments.count > 1:

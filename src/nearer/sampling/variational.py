@@ -1,16 +1,15 @@
 """A mean-field normal approximation: starts for chains, and a cheap approximation for large data.
 
 It maximizes the evidence lower bound, E[log-density] + entropy, of one independent normal distribution for each
-unknown, by Adam (Kingma and Ba 2015) on gradients at two antithetic draws a step. Unlike the density, which is highest
-on a spike that fits the noise too, the bound prefers modes that hold much of the posterior. With many comparisons an
-object the posterior is nearly normal and little is lost; correlations between unknowns are, so that the approximation
-is overconfident where there are few.
+unknown, by Adam (Kingma and Ba 2015) on gradients at two antithetic draws a step. Unlike the density, the bound prefers
+modes that hold much of the posterior. Correlations between unknowns are lost: with few comparisons it is overconfident.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from scipy.linalg import eigh
@@ -65,8 +64,7 @@ class MeanField:
 
     def draw(self, count: int) -> FloatArray:
         """Return unknowns drawn from the approximation, (count, size)."""
-        drawn: FloatArray = self.mean + np.exp(self.log_deviation) * self.rng.standard_normal((count, self.model.size))
-        return drawn
+        return self.mean + np.exp(self.log_deviation) * self.rng.standard_normal((count, self.model.size))
 
 
 def isomap_start(model: Model, unknowns: FloatArray) -> FloatArray:
@@ -100,8 +98,7 @@ def _isomap(points: FloatArray, n_axes: int) -> FloatArray:
     squares = geodesics**2
     centered = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean())
     values, vectors = eigh(centered, subset_by_index=[len(points) - n_axes, len(points) - 1])
-    embedded: FloatArray = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
-    return embedded
+    return vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
 
 
 @dataclass(frozen=True)
@@ -148,12 +145,11 @@ def sample_variational(model: Model, settings: Variational, seed: np.random.Seed
             for _ in range(settings.n_starts):
                 fits.append(MeanField(model, model.start(rng), rng, bar.update))
                 fits[-1].optimize(settings.n_start_steps, settings.rate, settings.rate)
-            best = max(fits, key=lambda fit: fit.lower_bound)
+            best = max(fits, key=attrgetter("lower_bound"))
             best.optimize(settings.n_steps, settings.rate, settings.rate / 100)
         except KeyboardInterrupt:
             interrupted = True
-    if best is None:
-        best = max(fits, key=lambda fit: fit.lower_bound, default=None)
+    best = best or max(fits, key=attrgetter("lower_bound"), default=None)
     if best is None or not best.bounds:
         raise KeyboardInterrupt
     n_gradients = 2 * sum(len(fit.bounds) for fit in fits)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 from nearer import Comparisons
-from nearer.model.answers import LINKS, Probit
+from nearer.model.answers import LINKS
 from nearer.optimize import Outcome, solve
 from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
 
@@ -62,7 +62,7 @@ def test_questions_are_the_same_whichever_way_they_are_written():
     assert found.farther == found.totals == 3
     # (psi_3 - psi_1) - (psi_2 - psi_0), of places and of steps.
     np.testing.assert_array_equal(found.design(4), [[1, -1, -1, 1]])
-    problem = ScalingProblem.over_steps(found, 4, Probit())
+    problem = ScalingProblem.over_steps(found, 4, LINKS["probit"])
     steps = np.array([0.3, 0.5, 0.9])
     np.testing.assert_allclose(problem.eta(steps), [0.9 - 0.3])
 
@@ -109,7 +109,7 @@ def test_separation_is_found_where_it_is(link):
 
 def test_simulated_answers_have_the_chances_of_the_model():
     rng = np.random.default_rng(3)
-    problem = ScalingProblem(np.array([[0.5], [-1.0]]), np.zeros(2), np.array([4000.0, 0.5]), Probit())
+    problem = ScalingProblem(np.array([[0.5], [-1.0]]), np.zeros(2), np.array([4000.0, 0.5]), LINKS["probit"])
     drawn = problem.simulated(np.ones(1), rng)
     assert drawn[0] / 4000 == pytest.approx(0.6915, abs=0.04)
     assert drawn[1] in (0.0, 0.5)

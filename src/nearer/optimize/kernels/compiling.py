@@ -1,12 +1,9 @@
 """How loops are compiled, cut into blocks and handed to threads, and two instructions that numba lacks.
 
 A triplet moves three rows of the gradient. The compiler must assume that two of them may be one, so it adds number by
-number: that was half the time of a loop over comparisons. `push` writes the order down, one row after the other and a
-few columns at a time. It is right for any rows, the same or not, and vector instructions do it.
-
-The rows of a map that is larger than the cache come from memory, which takes as long as a hundred multiplications. A
-processor looks ahead no further than a few comparisons, and so it waits for each of them; asked for the rows of many at
-once (`fetch_points`, `fetch_gradient`), it fetches them together.
+number: that was half the time of a loop over comparisons. `push` writes the order down, a few columns at a time, and
+vector instructions do it. The rows of a map that is larger than the cache come from memory, and a processor looks ahead
+no further than a few comparisons; asked for the rows of many at once, it fetches them together.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numba
@@ -43,26 +41,22 @@ os.register_at_fork(after_in_child=thread_pools.clear)  # threads do not follow 
 _SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
-def loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile at first use, cached on disk where a folder is writable."""
-    return _compile(function, fastmath=_FASTMATH)
-
-
-def loop_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile without reordering sums."""
-    # A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
-    # depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
-    return _compile(function)
-
-
 def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
+    """Compile at first use, cached on disk where a folder is writable."""
     try:
         compiled: Any = numba.njit(cache=True, **settings, **_SETTINGS)(function)
     except RuntimeError:  # numba found no folder that it may write to
-        compiled = numba.njit(**settings, **_SETTINGS)(function)
-    else:
-        _tolerate_damage(compiled._cache)  # numba has no public way to it
+        return numba.njit(**settings, **_SETTINGS)(function)
+    _tolerate_damage(compiled._cache)  # numba has no public way to it
     return compiled
+
+
+# A compiled loop over several arrays may be there twice, with vector instructions and without, and which one runs
+# depends on where the arrays happen to lie in memory. With sums in order both give the same bits.
+loop, loop_in_order = partial(_compile, fastmath=_FASTMATH), _compile
+# Inlined by LLVM into the loops that call them: calls would take half as long again, and numba's ``inline`` recompiles.
+inlined = numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)
+inlined_in_order = numba.njit(forceinline=True, **_SETTINGS)
 
 
 class _CompilationBar(event.Listener):
@@ -109,19 +103,6 @@ def _tolerate_damage(cache: Any) -> None:
     cache.load_overload, cache.save_overload = load_overload, save_overload
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Inline a function into the loops that call it: calls would take half as long again."""
-    # LLVM does it, with what was compiled once for all callers; numba's ``inline`` recompiles it in each of them.
-    compiled: Callable[..., Any] = numba.njit(forceinline=True, fastmath=_FASTMATH, **_SETTINGS)(function)
-    return compiled
-
-
-def inlined_in_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Inline a function into loops whose sums stay in order."""
-    compiled: Callable[..., Any] = numba.njit(forceinline=True, **_SETTINGS)(function)
-    return compiled
-
-
 def default_threads() -> int:
     """Return the number of threads of the loops: NUMBA_NUM_THREADS, which pools of processes set, or that of cores."""
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
@@ -146,7 +127,7 @@ def run_blocks(block: Callable[[int], Any], count: int, n_threads: int | None) -
     return list(thread_pools[threads].map(block, range(count)))
 
 
-CACHE_LINE_BYTES = 64  # bytes
+CACHE_LINE_BYTES = 64
 
 
 def _push_instruction(width, shared):
@@ -194,8 +175,27 @@ def _push_instruction(width, shared):
     return push_columns
 
 
-_push_four, _push_two, _push_one = (_push_instruction(width, shared=False) for width in (4, 2, 1))
-_push_four_shared, _push_two_shared, _push_one_shared = (_push_instruction(width, shared=True) for width in (4, 2, 1))
+def _push_columns(shared):
+    """Return a function that adds to all columns, four and two at a time as long as there are as many."""
+    push_four, push_two, push_one = (_push_instruction(width, shared) for width in (4, 2, 1))
+
+    @inlined
+    def push_columns(points, gradient, i, j, l, k, near, far):  # noqa: E741
+        p = np.uint64(points.shape[1])
+        c = np.uint64(0)
+        while c + np.uint64(4) <= p:
+            push_four(points, gradient, i, j, l, k, c, near, far)
+            c += np.uint64(4)
+        if c + np.uint64(2) <= p:
+            push_two(points, gradient, i, j, l, k, c, near, far)
+            c += np.uint64(2)
+        if c < p:
+            push_one(points, gradient, i, j, l, k, c, near, far)
+
+    return push_columns
+
+
+_push_apart, _push_shared = _push_columns(shared=False), _push_columns(shared=True)
 
 
 @inlined
@@ -203,26 +203,10 @@ def push(points, gradient, i, j, l, k, near, far):  # noqa: E741
     """Add the gradient of near * d2(i, j) + far * d2(l, k)."""
     near = points.dtype.type(2 * near)
     far = points.dtype.type(2 * far)
-    p = np.uint64(points.shape[1])
-    c = np.uint64(0)
     if i == l:
-        while c + np.uint64(4) <= p:
-            _push_four_shared(points, gradient, i, j, l, k, c, near, far)
-            c += np.uint64(4)
-        if c + np.uint64(2) <= p:
-            _push_two_shared(points, gradient, i, j, l, k, c, near, far)
-            c += np.uint64(2)
-        if c < p:
-            _push_one_shared(points, gradient, i, j, l, k, c, near, far)
+        _push_shared(points, gradient, i, j, l, k, near, far)
     else:
-        while c + np.uint64(4) <= p:
-            _push_four(points, gradient, i, j, l, k, c, near, far)
-            c += np.uint64(4)
-        if c + np.uint64(2) <= p:
-            _push_two(points, gradient, i, j, l, k, c, near, far)
-            c += np.uint64(2)
-        if c < p:
-            _push_one(points, gradient, i, j, l, k, c, near, far)
+        _push_apart(points, gradient, i, j, l, k, near, far)
 
 
 def _prefetch_instruction(to_write):

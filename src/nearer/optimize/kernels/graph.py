@@ -1,8 +1,7 @@
 """The squared hinge on distances over all triplets of a graph, without listing them.
 
-For an anchor i only objects within reach, the distance of its farthest neighbor plus the margin of 1, can cost
-anything. Objects are sorted along the axis on which they are spread most, and the search from i ends where that
-coordinate alone is out of reach: what is left out is exactly 0.
+Only objects within the distance of an anchor's farthest neighbor plus the margin of 1 can cost anything. Objects are
+sorted along the axis on which they are spread most, and a search ends where that coordinate alone is out of reach.
 """
 
 from __future__ import annotations
@@ -33,11 +32,8 @@ def graph_hinge(
     gradients = np.zeros((count, *points.shape), points.dtype)
 
     def block(number: int) -> float:
-        return float(
-            _graph_hinge(
-                points, order, places, along, starts, neighbors, bounds[number], bounds[number + 1], gradients[number]
-            )
-        )
+        start, stop = bounds[number], bounds[number + 1]
+        return float(_graph_hinge(points, order, places, along, starts, neighbors, start, stop, gradients[number]))
 
     value = sum(run_blocks(block, count, n_threads))
     return value, gradients.sum(axis=0)

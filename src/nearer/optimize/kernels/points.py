@@ -1,14 +1,12 @@
 """Losses and distances on points: one loop for each family of losses, all of one shape.
 
 The comparisons are taken some hundred at a time. First the squared distances of all their near and far pairs; then what
-these cost, and the slopes; then what the slopes add to the gradient of the points. Each of the three is a loop of few
-instructions, and the points that the first has fetched are still in the cache for the third: together they take little
-more than half the time of one loop that does all of it for one comparison after the other.
+these cost, and the slopes; then what the slopes add to the gradient. Each of the three is a loop of few instructions,
+and the points that the first has fetched are still in the cache for the third: together they take little more than half
+the time of one loop that does all of it for one comparison after the other.
 
-Comparisons that come in pieces give the same sums, to the last bit, wherever they come from. All m comparisons over n
-objects are cut into 1, 2, 4 or 8 *ranges* (`compiling.blocks`), and each range into *chunks* of rows. A range has one
-gradient, which the loop over each of its chunks adds to, and a value that is the sum of theirs. Both depend on m, n and
-the rows in a chunk, not on the number of threads nor on whether the rows lie in memory or in files of whatever sizes.
+Comparisons that come in pieces give the same sums, to the last bit, wherever they come from: all are cut into *ranges*
+(`compiling.block_bounds`), each with a gradient of its own, and each range into *chunks* of rows.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from nearer.optimize.kernels.compiling import (
 )
 
 COUNT_BLOCK_ROWS = 1_000_000
-PREFETCH_BYTES = 10_000_000  # bytes of points, which are beyond the cache together with their gradients
+PREFETCH_BYTES = 10_000_000  # of points, which are beyond the cache together with their gradients
 TILE_ROWS = 256  # comparisons; their points, at most 1000 numbers each, stay in the second cache
 
 
@@ -66,11 +64,6 @@ def add_gradient(compiled: Compiled, points: NDArray[Any], rows: Rows, gradient:
     """Return the weighted sum of a loss over comparisons and add its gradient to one, (n, p), in this thread."""
     loop = LOOPS[compiled.family]
     return float(loop(points, *rows, 0, len(rows), compiled.parameters, gradient, _prefetches(points)))
-
-
-def laplacian_product(points: NDArray[Any], rows: Rows, n_threads: int | None = None) -> NDArray[Any]:
-    """Return A^T w applied to the columns of ``points``, (n, p): the signed graph Laplacian of the comparisons."""
-    return evaluate(Compiled("linear"), points, rows, n_threads)[1] / 2
 
 
 def squared_distances(
@@ -130,7 +123,6 @@ def pair_objects(objects, answers, q):
 
 @inlined
 def near_far(points, i, j, l, k):  # noqa: E741
-    """Return d2(i, j) and d2(l, k)."""
     near = points.dtype.type(0)
     far = points.dtype.type(0)
     for c in range(points.shape[1]):
@@ -165,7 +157,6 @@ def orient_tile(objects, answers, start, stop, ends):
 
 @inlined
 def prefetch_tile(points, ends, count, ahead):
-    """Prefetch the points of a tile."""
     if ahead is not None:
         for t in range(count):
             prefetch_points(points, ends[t, 0])
@@ -176,8 +167,9 @@ def prefetch_tile(points, ends, count, ahead):
 
 
 @inlined
-def measure_tile(points, ends, count, near, far, ahead):
-    """Write d2(near) and d2(far) of the first ``count`` comparisons of a tile."""
+def measure_tile(points, objects, answers, first, count, ends, near, far, ahead):
+    """Write the objects, d2(near) and d2(far) of the ``count`` rows from ``first`` on."""
+    orient_tile(objects, answers, first, first + count, ends)
     prefetch_tile(points, ends, count, ahead)
     for t in range(count):
         near[t], far[t] = near_far(points, ends[t, 0], ends[t, 1], ends[t, 2], ends[t, 3])
@@ -225,8 +217,7 @@ def _hinge(points, objects, answers, weights, start, stop, parameters, gradient,
     total = 0.0
     for first in range(start, stop, TILE_ROWS):
         count = min(TILE_ROWS, stop - first)
-        orient_tile(objects, answers, first, first + count, ends)
-        measure_tile(points, ends, count, near, far, ahead)
+        measure_tile(points, objects, answers, first, count, ends, near, far, ahead)
         for t in range(count):
             shortfall = 1.0 - (far[t] - near[t])
             weight = weights[first + t] if weights.size else 1.0
@@ -260,8 +251,7 @@ def _logistic(points, objects, answers, weights, start, stop, parameters, gradie
     total = 0.0
     for first in range(start, stop, TILE_ROWS):
         count = min(TILE_ROWS, stop - first)
-        orient_tile(objects, answers, first, first + count, ends)
-        measure_tile(points, ends, count, near, far, ahead)
+        measure_tile(points, objects, answers, first, count, ends, near, far, ahead)
         product = 1.0
         for t in range(count):
             gamma = far[t] - near[t] - target
@@ -293,8 +283,7 @@ def _log_ratio(points, objects, answers, weights, start, stop, parameters, gradi
     total = 0.0
     for first in range(start, stop, TILE_ROWS):
         count = min(TILE_ROWS, stop - first)
-        orient_tile(objects, answers, first, first + count, ends)
-        measure_tile(points, ends, count, near, far, ahead)
+        measure_tile(points, objects, answers, first, count, ends, near, far, ahead)
         product = 1.0
         for t in range(count):
             from_near = near[t] + offset
@@ -332,8 +321,7 @@ def _distance_hinge(points, objects, answers, weights, start, stop, parameters, 
     total = 0.0
     for first in range(start, stop, TILE_ROWS):
         count = min(TILE_ROWS, stop - first)
-        orient_tile(objects, answers, first, first + count, ends)
-        measure_tile(points, ends, count, near, far, ahead)
+        measure_tile(points, objects, answers, first, count, ends, near, far, ahead)
         for t in range(count):
             d_near = np.sqrt(near[t])
             d_far = np.sqrt(far[t])
@@ -351,8 +339,7 @@ def _squared_distances(points, objects, answers, start, stop, near, far, ahead):
     ends = np.empty((TILE_ROWS, 4), np.uint64)
     for first in range(start, stop, TILE_ROWS):
         count = min(TILE_ROWS, stop - first)
-        orient_tile(objects, answers, first, first + count, ends)
-        measure_tile(points, ends, count, near[first:], far[first:], ahead)
+        measure_tile(points, objects, answers, first, count, ends, near[first:], far[first:], ahead)
 
 
 @inlined

@@ -5,8 +5,8 @@ effects on the slope and on the lapse rate of each annotator (a each; a = 0 wher
 the nine hyperparameters of `nearer.sampling.model`. All are independent and standard normal, or nearly so, a priori.
 `place_objects` makes a map of them and `density` adds the log-likelihood of the comparisons given that map.
 
-The expensive part is done for pairs of objects, not for comparisons: of few objects there are few pairs, however many
-comparisons. Each comparison then looks up two logarithms, and adds two numbers to the gradient.
+The expensive part is done for pairs of objects, of which there are often fewer than comparisons. Each comparison then
+looks up two logarithms, and adds two numbers to the gradient.
 """
 
 from __future__ import annotations
@@ -17,18 +17,14 @@ from nearer.optimize.kernels.compiling import inlined_in_order, loop, loop_in_or
 from nearer.optimize.kernels.points import near_far, pair_objects
 
 N_NUMBERS = 9
-MIN_SQUARED_LENGTH = 1e-12  # of squared length, so that an object at the origin has a direction
+MIN_SQUARED_LENGTH = 1e-12  # so that an object at the origin has a direction
 BLOCK_ROWS = 512  # comparisons at a time: what is kept of them between passes stays in the nearest cache
-MAX_UNPADDED_DIMENSIONS = 4  # dimensions
+MAX_UNPADDED_DIMENSIONS = 4
 MIN_EXPONENT = -700.0  # of which the exponential is a normal number
-_LOG2_E, _LN2, _LN2_HIGH, _LN2_LOW = (
-    1.4426950408889634,
-    0.6931471805599453,
-    6.93147180369123816e-1,
-    1.90821492927058770e-10,
-)
+_LOG2_E, _LN2 = 1.4426950408889634, 0.6931471805599453
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816e-1, 1.90821492927058770e-10
 SQRT_HALF_BITS = 4604544271217802189  # the bits of sqrt(1/2)
-_near_far = inlined_in_order(near_far.py_func)  # type: ignore[attr-defined]
+_near_far = inlined_in_order(near_far.py_func)
 
 
 @loop
@@ -187,13 +183,9 @@ def _scatter_derivatives(rows, annotators, start, count, ratios, pulls, by_lapse
 def _log_likelihood(logs, rows, weights, annotators, slopes, lapses, by_log, by_slope, by_lapse):
     """Return the log-likelihood of comparisons of two pairs, and add its derivatives."""
     total = 0.0
-    odds, ratios, small, probabilities = (
-        np.empty(BLOCK_ROWS),
-        np.empty(BLOCK_ROWS),
-        np.empty(BLOCK_ROWS),
-        np.empty(BLOCK_ROWS),
-    )
-    pulls, by_lapses, bits = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS, np.int64)
+    odds, ratios, small = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    probabilities, pulls, by_lapses = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    bits = np.empty(BLOCK_ROWS, np.int64)
     for start in range(0, rows.shape[0], BLOCK_ROWS):
         count = min(BLOCK_ROWS, rows.shape[0] - start)
         _gather_odds(logs, rows, annotators, start, count, slopes, ratios, odds, small)

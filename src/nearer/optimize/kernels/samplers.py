@@ -1,13 +1,9 @@
 """Steps of the samplers of the posterior: no-U-turn and microcanonical Langevin.
 
 `transition` is one step of the no-U-turn sampler (Hoffman and Gelman 2014) with multinomial choice of the draw
-(Betancourt 2017). The tree is built leaf by leaf: only the momenta at the left ends of the open subtrees are kept, at
-most one for each depth.
-
-`walk` takes steps of microcanonical Langevin dynamics (Robnik, De Luca, Silverstein and Seljak 2023). A particle of
-constant speed moves through the unknowns, and the gradient of the log-density turns it. Its path visits each region as
-often as the density says, however many unknowns there are, up to the error of the step; and its direction is forgotten
-after a while, by a little noise now and then.
+(Betancourt 2017). The tree is built leaf by leaf: only the momenta at the left ends of the open subtrees are kept.
+`walk` takes steps of microcanonical Langevin dynamics (Robnik, De Luca, Silverstein and Seljak 2023): a particle of
+constant speed, which the gradient of the log-density turns, and whose direction is forgotten after a while.
 """
 
 from __future__ import annotations
@@ -147,7 +143,7 @@ def transition(q, gradient, value, step, inverse_mass, max_depth, rng, model):
     return drawn_q, drawn_g, drawn_value, acceptance / n_steps, n_steps, False
 
 
-NOISE_INTERVAL_STEPS = 5  # steps: random numbers cost as much as the density of a few answers
+NOISE_INTERVAL_STEPS = 5  # random numbers cost as much as the density of a few answers
 
 
 @loop_in_order

@@ -44,9 +44,8 @@ class TensorRows(NamedTuple):
 
     @staticmethod
     def n_bytes(n_rows: int, width: int, weighted: bool) -> int:
-        """Return their memory while they are sorted, which is the most they need."""
-        sorting = 32  # the order, and the workspace of the sort
-        return n_rows * (2 * 4 * width + 2 * 8 * weighted + sorting)
+        """Return their memory while they are sorted, for 32 bytes a row, which is the most they need."""
+        return n_rows * (2 * 4 * width + 2 * 8 * weighted + 32)
 
     def __len__(self) -> int:
         return self.columns.shape[1]
@@ -106,27 +105,11 @@ def _squared_distances(points: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return (points.index_select(0, a) - points.index_select(0, b)).square().sum(dim=1)
 
 
-def _linear(near: Tensor, far: Tensor) -> Tensor:
-    return far - near
-
-
 def _hinge(near: Tensor, far: Tensor, nu: float, power: float) -> Tensor:
     shortfall = 1 - (far - near)
     # relu and not clamp, whose slope at 0 is 1
     below = torch.relu(shortfall) ** power
     return below + nu * torch.relu(-shortfall) ** power if nu else below
-
-
-def _logistic(near: Tensor, far: Tensor, target: float) -> Tensor:
-    return -logsigmoid(far - near - target)
-
-
-def _log_ratio(near: Tensor, far: Tensor, offset: float, exponent: float) -> Tensor:
-    return -logsigmoid(exponent * torch.log((far + offset) / (near + offset)))
-
-
-def _distance_hinge(near: Tensor, far: Tensor) -> Tensor:
-    return torch.relu(1 + _root(near) - _root(far)).square()
 
 
 def _root(square: Tensor) -> Tensor:
@@ -137,9 +120,9 @@ def _root(square: Tensor) -> Tensor:
 
 
 LOSSES: dict[str, Callable[..., Tensor]] = {
-    "linear": _linear,
+    "linear": lambda near, far: far - near,
     "hinge": _hinge,
-    "logistic": _logistic,
-    "log_ratio": _log_ratio,
-    "distance_hinge": _distance_hinge,
+    "logistic": lambda near, far, target: -logsigmoid(far - near - target),
+    "log_ratio": lambda near, far, offset, slope: -logsigmoid(slope * torch.log((far + offset) / (near + offset))),
+    "distance_hinge": lambda near, far: torch.relu(1 + _root(near) - _root(far)).square(),
 }

@@ -1,11 +1,8 @@
 """The loop of `optimize.kernels.points` in Triton, for CUDA: value and gradient in one pass. Experimental.
 
-A program takes a block of rows. It gathers their points, works out what each row costs and how steeply, and adds the
-gradient to that of the points with atomic additions, whose order is not fixed: two runs agree but for rounding. Sums of
-costs leave a program as one float64 each.
-
-PyTorch's operations in `optimize.kernels.tensors` do the same, with a dozen passes through memory, and take over where
-Triton cannot work, for example for want of a C compiler.
+A program takes a block of rows, works out what each costs, and adds to the gradient with atomic additions, whose order
+is not fixed: two runs agree but for rounding. PyTorch's operations in `optimize.kernels.tensors` do the same, with a
+dozen passes through memory, and take over where Triton cannot work, for example for want of a C compiler.
 """
 
 import warnings
@@ -23,9 +20,7 @@ from nearer.optimize.kernels import tensors
 from nearer.optimize.kernels.tensors import TensorRows
 
 MAX_BLOCK_ROWS, MIN_BLOCK_ROWS = 128, 2
-BLOCK_ELEMENTS = (
-    1024  # of a block, rows times columns: 118 registers a thread on sm_90; at four times as many they spill
-)
+BLOCK_ELEMENTS = 1024  # rows times columns: 118 registers a thread on sm_90; at four times as many they spill
 AGREEMENT_RTOL = 1e-3
 
 
@@ -64,7 +59,6 @@ def evaluate(compiled: Compiled, points: Tensor, rows: TensorRows) -> tuple[Tens
 def is_usable(
     device: str,
     compiled: Compiled,
-    *,
     triplets: bool = True,
     weighted: bool = False,
     n_columns: int = 3,

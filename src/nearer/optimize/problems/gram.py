@@ -2,22 +2,12 @@
 
     minimize over G >= 0    sum_q c_q phi((A G)_q) + trace * tr(G) + ridge / 2 * ||G||_F^2
 
-The shares c_q are the weights of the comparisons divided by their sum, so that a repeated row and a row of weight 2
-are the same thing.
-
-Specificities. With a finite `specificity` each object also has a number s_i, and the margins are those of
-G + diag(s): the squared distance of i and j becomes d2(i, j) + s_i + s_j, as in the extended Euclidean model of
-Winsberg and Carroll (1989). It stands for what the common space cannot express about an object: a private dimension,
-or how little is known of its place, which adds to its expected squared distance from everything. The penalty
-``specificity / 2 * ||s||^2`` is added; infinity means none. The sign of s is free: a constant added to all of s changes
-no margin.
-
-Dual. With slopes v_q in the domain of phi* and S = -A^T (c v),
+The shares c_q are the weights of the comparisons divided by their sum. With a finite `specificity` each object also has
+a number s_i, of any sign, and the margins are those of G + diag(s) (Winsberg and Carroll 1989), at the price
+specificity / 2 * ||s||^2: what the common space cannot express about an object. With slopes v_q in the domain of phi*
+and S = -A^T (c v), a lower bound on the minimum is
 
     D(v) = - sum_q c_q phi*(v_q) - ||(S - trace I)_+||_F^2 / (2 ridge) - ||diag(S)||^2 / (2 specificity)
-
-bounds the minimum from below. Without a ridge the second term is the constraint lambda_max(S) <= trace, met by
-shrinking v.
 """
 
 from __future__ import annotations
@@ -30,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer.model import Loss, ProximableLoss
+from nearer.model import Loss, TwoSidedHinge
 from nearer.optimize.problems.margins import MarginMap
 
 
@@ -58,13 +48,12 @@ class Problem:
     margins: MarginMap  # of m comparisons, each oriented so that it reads as answered
     loss: Loss
     weights: FloatArray  # (m,); positive
-    trace: float = 0.0  # weights of tr(G) and of ||G||_F^2 / 2
-    ridge: float = 0.0  # weights of tr(G) and of ||G||_F^2 / 2
+    trace: float = 0.0  # weight of tr(G)
+    ridge: float = 0.0  # weight of ||G||_F^2 / 2
     specificity: float = np.inf  # weight of ||s||^2 / 2; infinity for a problem without specificities
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return self.margins.n_objects
 
     @cached_property
@@ -74,26 +63,26 @@ class Problem:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """The weights c divided by their sum, (m,)."""
-        shares: FloatArray = self.weights / self.total_weight
-        return shares
+        return self.weights / self.total_weight
 
     @property
     def has_specificities(self) -> bool:
-        """Whether objects have specificities."""
         return bool(np.isfinite(self.specificity))
 
     def penalty(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
-        """Return trace * tr(G) + ridge / 2 * ||G||_F^2 + specificity / 2 * ||s||^2."""
         value = float(self.trace * np.trace(gram) + self.ridge / 2 * np.vdot(gram, gram))
         if self.has_specificities and specificities is not None:
             value += self.specificity / 2 * float(specificities @ specificities)
         return value
 
     def objective(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
-        """Return the value to be minimized."""
         distances = self.margins.distances(with_specificities(gram, specificities))
         return self.loss.evaluate(*distances, self.shares).value + self.penalty(gram, specificities)
+
+    @cached_property
+    def objective_at_zero(self) -> float:
+        """The objective when all objects lie at one point."""
+        return self.objective(np.zeros((self.n_objects, self.n_objects)))
 
     def objective_and_gradient(self, gram: FloatArray) -> tuple[float, FloatArray]:
         """Return the value at s = 0 and its gradient with respect to G, (n, n), without regard to the cone."""
@@ -140,10 +129,10 @@ def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> Fl
     return gram if specificities is None else gram + np.diag(specificities)
 
 
-def require_prox(problem: Problem, what: str) -> ProximableLoss:
+def require_prox(problem: Problem, what: str) -> TwoSidedHinge:
     """Return the loss of the problem; ValueError if it has no prox."""
     loss = problem.loss
-    if not isinstance(loss, ProximableLoss) or not loss.has_prox:
+    if not isinstance(loss, TwoSidedHinge) or not loss.has_prox:
         raise ValueError(
             f"{what} needs a loss with a prox in closed form (TwoSidedHinge or Hinge of power 1 or 2), "
             f"got {loss}; use solver='factored' or 'projected'"

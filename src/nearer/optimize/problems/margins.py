@@ -5,13 +5,9 @@ A comparison q has a near pair (i, j) and a far pair (l, k). With the squared di
     d2(a, b) = g_aa - 2 g_ab + g_bb
 
 of a Gram matrix G its margin is ``(A G)_q = d2(l, k) - d2(i, j)``: linear in G. The adjoint sends weights v on the
-comparisons to ``A^T v = sum_q v_q K_q``. Every K_q is the Laplacian of the far edge minus that of the near edge, so
-``A^T v`` is the Laplacian of a graph whose edges carry signed sums of v. Both directions cost O(m + n^2) time and
-need two integers of storage a comparison; triplets are quadruplets whose pairs share their first object.
-
-A *diagonal weight* w other than 1 takes ``w g_aa - 2 g_ab + w g_bb`` in place of the squared distance. Below 1 it
-discounts how far an object lies from the center, and so from everything; at 0 only inner products are compared.
-Up to a constant that no margin sees, these are the squared distances of G + diag(s) with s_a = (w - 1) g_aa + const.
+comparisons to ``A^T v``, the Laplacian of a graph whose edges carry signed sums of v. Triplets are quadruplets whose
+pairs share their first object. A *diagonal weight* w other than 1 takes ``w g_aa - 2 g_ab + w g_bb`` in place of the
+squared distance; below 1 it discounts how far an object lies from the center, and so from everything.
 """
 
 from __future__ import annotations
@@ -38,8 +34,7 @@ BLOCK_ROWS = 2**16
 def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
     """Return the (n, n) matrix of squared distances of a Gram matrix, its diagonal weighted by ``diagonal``."""
     lengths = diagonal * np.diagonal(gram)
-    distances: FloatArray = lengths[:, None] + lengths[None, :] - 2.0 * gram
-    return distances
+    return lengths[:, None] + lengths[None, :] - 2.0 * gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +42,7 @@ class MarginMap:
     """The map A of a set of comparisons over ``n_objects`` objects."""
 
     near: NDArray[np.intp]  # (m,); each pair (a, b) as its position a * n + b in a raveled (n, n) matrix
-    far: NDArray[np.intp]  # (m,); each pair (a, b) as its position a * n + b in a raveled (n, n) matrix
+    far: NDArray[np.intp]  # (m,); likewise
     n_objects: int
     diagonal: float = 1.0  # weight of the diagonal of G
 
@@ -64,8 +59,7 @@ class MarginMap:
         kept = weights > 0
         near, far = (self._sorted_pairs(pairs[kept]) for pairs in (self.near, self.far))
         codes, inverse = np.unique(np.column_stack([near, far]), axis=0, return_inverse=True)
-        totals: FloatArray = np.zeros(len(codes))
-        totals += np.bincount(inverse.ravel(), weights[kept])
+        totals = np.bincount(inverse.ravel(), weights[kept]).astype(np.float64)
         return replace(self, near=codes[:, 0], far=codes[:, 1]), totals
 
     def over_seen_objects(self) -> tuple[MarginMap, NDArray[np.intp]]:
@@ -94,7 +88,6 @@ class MarginMap:
         return flat.take(self.near), flat.take(self.far)
 
     def __call__(self, gram: FloatArray) -> FloatArray:
-        """Return the margins A G, shape (m,)."""
         near, far = self.distances(gram)
         return far - near
 

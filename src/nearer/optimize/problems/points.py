@@ -2,23 +2,16 @@
 
     minimize over X    sum_q c_q loss(d2(near_q), d2(far_q)) + trace * ||X||_F^2 + ridge / 2 * ||X^T X||_F^2
 
-The shares c_q are the weights divided by their sum. On G = X X^T the penalties are those on tr(G) and ||G||_F^2. A
-value with its gradient costs O(m p + n p^2), in the compiled loops of `optimize.kernels`; nothing of size n^2 is made.
-The comparisons come from a source of `optimize.problems.sources`.
-
-All triplets of a graph are such a source, too, of which none is written down: an object's neighbors j are nearer to it
-than all other k, and a value with its gradient costs what the pairs within reach cost. A graph is easily folded, and no
-small step unfolds a map. So the descent has one dimension more than is wanted, and pays more and more for it.
-
-`Penalty` holds the weights of the penalties in units that carry over from one set of comparisons to the next. A trace
-penalty that suits 200 comparisons of 30 objects is no guide for 10,000 of 100; as a share of the value at which the
-map vanishes, and a ridge in units of one comparison, the same numbers serve both.
+A value with its gradient costs O(m p + n p^2), in the compiled loops of `optimize.kernels`; nothing of size n^2 is
+made. The comparisons come from a source of `optimize.problems.sources`. All triplets of a graph are such a source, too,
+of which none is written down. A graph is easily folded, so its descent has one dimension more than is wanted, and pays
+more and more for it. `Penalty` holds weights in units that carry over from one set of comparisons to the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -57,18 +50,16 @@ class FactoredProblem:
 
     source: Source
     loss: Loss  # one with a compiled loop
-    trace: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
-    ridge: float = 0.0  # weights of ||X||_F^2 and of ||X^T X||_F^2 / 2
+    trace: float = 0.0  # weight of ||X||_F^2
+    ridge: float = 0.0  # weight of ||X^T X||_F^2 / 2
     held_out: Rows | None = None  # comparisons that the map is evaluated on while it is fitted
     movable: NDArray[np.bool_] | None = None  # (n,), which objects may move; None for all
-    # The leading eigenpairs of A^T c, if known already.
-    spectrum: Spectrum | None = None
+    spectrum: Spectrum | None = None  # the leading eigenpairs of A^T c, if known already
     rank: int = 2  # columns p of X
     n_threads: int | None = None  # of the compiled loops; as many as the machine allows if left out
 
     @property
     def n_objects(self) -> int:
-        """The number of objects n."""
         return self.source.n_objects
 
     @property
@@ -181,7 +172,6 @@ def leading_eigenpairs(
 
 
 def _orthonormal(block: TallMatrix) -> TallMatrix:
-    """Return an orthonormal basis of the columns of a tall matrix, (n, k)."""
     # By a Cholesky factor of its products, a tenth of the time of a QR decomposition; that one where columns are nearly
     # dependent, which the products would hide.
     try:
@@ -195,9 +185,7 @@ def _orthonormal(block: TallMatrix) -> TallMatrix:
 
 
 def _as_array(matrix: TallMatrix) -> FloatArray:
-    """Return a matrix as an array."""
-    found: FloatArray = matrix if isinstance(matrix, np.ndarray) else matrix.cpu().numpy()
-    return found
+    return matrix if isinstance(matrix, np.ndarray) else matrix.cpu().numpy()
 
 
 def _like(tall: TallMatrix, matrix: FloatArray) -> TallMatrix:
@@ -213,14 +201,12 @@ class GraphTriplets(Source):
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return self.graph.n_objects
 
     def __len__(self) -> int:
         return self.graph.n_triplets
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return all triplets, some at a time."""
         for block in self.graph.blocks():
             yield Rows.of(block)
 
@@ -235,37 +221,30 @@ class GraphProblem(FactoredProblem):
 
     @property
     def graph(self) -> Graph:
-        """The graph."""
         return self.source.graph
 
     @property
     def object_weights(self) -> FloatArray:
-        """The number of triplets of each object, (n,)."""
         graph = self.graph
         degrees = graph.degrees.astype(np.float64)
         others = graph.n_objects - 1 - degrees
         near = graph.adjacency.T @ others
         far = degrees.sum() - degrees - graph.adjacency.T @ degrees
-        total: FloatArray = degrees * others + near + far
-        return total
+        return degrees * others + near + far
 
     @property
     def n_connected_components(self) -> int:
-        """1: an anchor is compared with all others."""
-        return 1
+        return 1  # an anchor is compared with all others
 
     @property
     def total_weight(self) -> float:
-        """The number of triplets."""
         return float(len(self.source))
 
     @property
     def n_triplets_per_edge(self) -> float:
-        """The number of triplets for each edge, on average."""
         return self.total_weight / len(self.graph.neighbors)
 
     def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
-        """Return the value to be minimized and its gradient with respect to X, (n, p); at another trace if given."""
         value, gradient = super().objective_and_gradient(points, trace)
         if self.pressure:
             extra = points[:, self.flat :]
@@ -274,7 +253,6 @@ class GraphProblem(FactoredProblem):
         return value, gradient
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
-        """Return the mean loss, without the penalty, and its gradient."""
         from nearer.optimize.kernels.graph import graph_hinge
 
         value, gradient = graph_hinge(points, self.graph.starts, self.graph.neighbors, self.n_threads)
@@ -282,7 +260,6 @@ class GraphProblem(FactoredProblem):
         return value / self.total_weight, gradient
 
     def laplacian_product(self, points: PointArray) -> PointArray:
-        """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the triplets."""
         return self.graph.laplacian_product(points) / self.total_weight
 
 
@@ -345,13 +322,11 @@ class Penalty:
 
     @property
     def is_open(self) -> bool:
-        """Whether some value is to be chosen."""
         return None in self._values()
 
     def filled_from(self, other: Penalty) -> Penalty:
-        """Return this penalty with its open values from another."""
-        pairs = zip(fields(self), self._values(), other._values(), strict=True)
-        return Penalty(**{field.name: other if own is None else own for field, own, other in pairs})
+        pairs = zip(self._values(), other._values(), strict=True)
+        return Penalty(*(given if own is None else own for own, given in pairs))
 
     def over_gram_matrices(self, problem: Problem) -> Problem:
         """Return the problem with this penalty, in its own units."""
@@ -383,7 +358,6 @@ class Penalty:
         return self.trace, self.ridge, self.diagonal, self.specificity
 
     def values(self) -> PenaltyValues:
-        """Return all values, or raise ValueError if some are open."""
         if self.trace is None or self.ridge is None or self.diagonal is None or self.specificity is None:
             raise ValueError(f"{self} has open values, which only DMOE chooses; give all of them")
         return PenaltyValues(self.trace, self.ridge, self.diagonal, self.specificity)

@@ -2,12 +2,9 @@
 
 A *source* gives out blocks of rows. The sums that a fit needs, losses with their gradients, Laplacian products and
 counts, are sums over blocks; a source whose rows lie elsewhere works them out there instead. On a cluster the points go
-out to the workers that hold the rows, and a value and a gradient come back: O(n p) numbers for each worker, however
-many comparisons there are. On a device of PyTorch a descent that runs there asks for tensors, and gets back tensors
-that nobody has waited for.
-
-Comparisons in memory and those in files are summed over the same pieces in the same order, whatever files there are: a
-fit finds the same map to the last bit, unless objects that nothing weights are left out of the one in memory.
+out to the workers that hold the rows, and a value and a gradient come back. On a device of PyTorch a descent that runs
+there gets tensors that nobody has waited for. Comparisons in memory and those in files are summed over the same pieces
+in the same order: a fit finds the same map to the last bit.
 """
 
 from __future__ import annotations
@@ -49,7 +46,6 @@ class Tally(NamedTuple):
 
     @classmethod
     def of(cls, blocks: Iterable[Rows], n_objects: int) -> Tally:
-        """Count blocks of rows."""
         from nearer.optimize import kernels
 
         weights, parents, total = np.zeros(n_objects), np.arange(n_objects), 0.0
@@ -60,7 +56,6 @@ class Tally(NamedTuple):
         return cls(weights, parents, total)
 
     def merge(self, other: Tally) -> Tally:
-        """Return the tally of the comparisons of both."""
         from nearer.optimize import kernels
 
         parents = self.parents.copy()
@@ -81,7 +76,6 @@ class Source(ABC):
 
     @property
     def n_objects(self) -> int:
-        """The number of objects."""
         return int(self.comparisons.n_objects)
 
     def __len__(self) -> int:
@@ -96,12 +90,19 @@ class Source(ABC):
 
     @cached_property
     def tally(self) -> Tally:
-        """What one pass over all comparisons counts."""
         return Tally.of(self.blocks(), self.n_objects)
 
     def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
         """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
-        return evaluate_blocks(compiled, points, self.blocks(), n_threads)
+        from nearer.optimize import kernels
+
+        total, gradient = 0.0, None
+        for rows in self.blocks():
+            value, slope = kernels.evaluate(compiled, points, rows, n_threads)
+            total += value
+            gradient = slope if gradient is None else np.add(gradient, slope, out=gradient)
+        assert gradient is not None
+        return total, gradient
 
     def to_device(self, block: FloatArray) -> Any:
         """Return a matrix, (n, k), where the comparisons are, as `evaluate` takes it."""
@@ -110,21 +111,6 @@ class Source(ABC):
     def sample(self, n_rows: int) -> Rows:
         """Return at most ``n_rows`` comparisons, evenly spaced in the first block."""
         return next(self.blocks()).thin(n_rows)
-
-
-def evaluate_blocks(
-    compiled: Compiled, points: PointArray, blocks: Iterator[Rows], n_threads: int | None = None
-) -> Evaluation:
-    """Return the weighted sum of a loss over blocks of rows and its gradient, added up in the order of the blocks."""
-    from nearer.optimize import kernels
-
-    total, gradient = 0.0, None
-    for rows in blocks:
-        value, slope = kernels.evaluate(compiled, points, rows, n_threads)
-        total += value
-        gradient = slope if gradient is None else np.add(gradient, slope, out=gradient)
-    assert gradient is not None
-    return total, gradient
 
 
 class RangeSource(Source):
@@ -140,14 +126,13 @@ class RangeSource(Source):
         """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
 
     def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
-        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         from nearer.optimize import kernels
 
         chunk_rows = max(self.block_rows // N_CHUNKS_PER_BLOCK, 1)
         return kernels.evaluate_stream(compiled, points, self.between, len(self), chunk_rows, n_threads)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most ``n_rows`` comparisons, evenly spaced; of very many, runs of them."""
+        # of very many, runs of them
         parts = [
             rows.take(slice(None, None, run.step))
             for run in sample_ranges(len(self), n_rows, self.block_rows)
@@ -166,12 +151,10 @@ class InMemory(RangeSource):
 
     @property
     def block_rows(self) -> int:
-        """How many rows a file is read by."""
         return BLOCK_ROWS
 
     @cached_property
     def rows(self) -> Rows:
-        """All comparisons."""
         return as_rows(self.comparisons)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
@@ -180,7 +163,6 @@ class InMemory(RangeSource):
         return iter([self.rows]) if rng is not None else self.between([*range(0, m, self.block_rows), m])
 
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
-        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
         whole = len(self)  # needs no slice, and small problems are evaluated thousands of times
         return (
             self.rows if stop - start == whole else self.rows.take(slice(start, stop)) for start, stop in pairwise(cuts)
@@ -195,15 +177,12 @@ class Streamed(RangeSource):
 
     @property
     def block_rows(self) -> int:
-        """How many rows are read at a time."""
         return self.comparisons.block_rows
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return the blocks."""
         return self.comparisons.blocks(rng)
 
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
-        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
         return self.comparisons.between(cuts)
 
 
@@ -244,24 +223,17 @@ class OnDevice(Source):
         return cls(source, device, dtype)
 
     @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        return self.host.n_objects
-
-    def __len__(self) -> int:
-        return len(self.host)
+    def comparisons(self) -> InMemory:
+        return self.host
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return all comparisons from the host."""
         return self.host.blocks(rng)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most ``n_rows`` comparisons from the host, as a fit there would."""
         return self.host.sample(n_rows)
 
     @cached_property
     def tally(self) -> Tally:
-        """What one pass over all comparisons counts, on the device."""
         from nearer.optimize.kernels import tensors
 
         if self.device == "mps":  # which lacks the operations
@@ -298,20 +270,13 @@ class OnDevice(Source):
 
         if self.device.startswith("cuda"):
             loops = _triton_loops()
-            if loops is not None and loops.is_usable(
-                self.device,
-                compiled,
-                triplets=len(self.rows.columns) == 3,
-                weighted=self.rows.weights is not None,
-                n_columns=points.shape[1],
-                dtype=points.dtype,
-            ):
-                found: tuple[Tensor, Tensor] = loops.evaluate(compiled, points, self.rows)
-                return found
+            kind = len(self.rows.columns) == 3, self.rows.weights is not None, points.shape[1], points.dtype
+            if loops is not None and loops.is_usable(self.device, compiled, *kind):
+                return loops.evaluate(compiled, points, self.rows)
         return tensors.evaluate(compiled, points, self.rows)
 
     def evaluate(self, compiled: Compiled, points: Any, n_threads: int | None = None) -> tuple[Any, Any]:
-        """Return the sum and its gradient: as tensors for a tensor, else on the host."""
+        # as tensors for a tensor, else on the host
         if not isinstance(points, np.ndarray):
             return self.evaluate_tensors(compiled, points)
         value, gradient = self.evaluate_tensors(compiled, self._copied(points))
@@ -322,9 +287,7 @@ class OnDevice(Source):
         return self._copied(block) if accumulation_dtype(self.device) == import_torch(self.device).float64 else block
 
     def _copied(self, points: PointArray) -> Tensor:
-        torch = import_torch(self.device)
-        copied: Tensor = torch.tensor(points, dtype=accumulation_dtype(self.device), device=self.device)
-        return copied
+        return import_torch(self.device).tensor(points, dtype=accumulation_dtype(self.device), device=self.device)
 
 
 def objective_and_gradient(problem: FactoredProblem, points: Tensor, trace: Tensor) -> tuple[Tensor, Tensor]:
@@ -357,25 +320,20 @@ class OnCluster(Source):
     comparisons: ComparisonsOnCluster
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Raise ValueError: the rows stay on their workers."""
         return self.comparisons.blocks(rng)
 
     def check_blocks(self) -> None:
-        """Raise ValueError: the rows stay on their workers."""
         self.comparisons.raise_for_blocks()
 
     @cached_property
     def tally(self) -> Tally:
-        """What one pass over all comparisons counts."""
         return self.comparisons.reduce(Tally.of, Tally.merge, self.n_objects)
 
     def evaluate(self, compiled: Compiled, points: PointArray, n_threads: int | None = None) -> Evaluation:
-        """Return the weighted sum of a loss over all comparisons and its gradient at the points, (n, p)."""
         # Workers use the threads that they were started with.
         return self.comparisons.reduce(_evaluate, _add, compiled, points)
 
     def sample(self, n_rows: int) -> Rows:
-        """Return at most ``n_rows`` comparisons, those that would be taken in memory."""
         return self.comparisons.sample(n_rows)
 
 

@@ -5,13 +5,9 @@ With weights pi of the views and P_v(q) the probability of answer q in the map o
 
     L_t = sum_v pi_v prod_(q in t) P_v(q),        P_v(q) = (1 - lapse) S_v(q) + lapse / 2,
 
-where S_v(q) is the probability of t-STE and the lapse rate is the share of answers that are guesses. Without it slips
-would be explained best by a view of their own.
-
-The responsibility of view v is r_tv = pi_v prod_q P_v(q) / L_t. The gradient of log L_t is that of one map, each
-comparison weighted by r_tv and by the probability that it is no guess; so descent over all views costs V descents over
-one, and needs no alternation with the responsibilities. Only weights and lapse rate alternate: given the maps, they are
-means of responsibilities.
+with S_v(q) of t-STE; without lapses slips would be explained best by a view of their own. The gradient of log L_t is
+that of one map, each comparison weighted by the responsibility r_tv = pi_v prod_q P_v(q) / L_t and by the probability
+that it is no guess. Only weights and lapse rate alternate: given the maps, they are means of responsibilities.
 """
 
 from __future__ import annotations
@@ -73,7 +69,6 @@ class PackedAnswers(InMemory):
 
     @cached_property
     def trials(self) -> Trials:
-        """Which comparisons are answered from one view: those of a trial."""
         return Trials.of(self.comparisons)
 
     @cached_property
@@ -90,11 +85,9 @@ class Mixture(NamedTuple):
 
     @classmethod
     def even(cls, n_views: int) -> Mixture:
-        """Return equal weights, and the initial lapse rate."""
         return cls(np.full(n_views, 1 / n_views), INITIAL_LAPSE)
 
     def change(self, before: Mixture) -> float:
-        """Return the largest difference of a number from what it was."""
         return float(max(np.abs(self.weights - before.weights).max(), abs(self.lapse - before.lapse)))
 
 
@@ -114,7 +107,6 @@ def assign_views(
 
 
 def _log_probabilities(points: PointArray, source: PackedAnswers, loss: LogRatio) -> FloatArray:
-    """Return log S_v(q), (V, m)."""
     from nearer.optimize import kernels
 
     odds = [loss.log_odds(*kernels.squared_distances(np.ascontiguousarray(view), source.rows)) for view in points]
@@ -140,11 +132,9 @@ class ViewsProblem(FactoredProblem):
 
     @property
     def n_objects(self) -> int:
-        """The number of points: objects times views."""
         return self.source.n_objects * len(self.mixture.weights)
 
     def objective_and_gradient(self, points: PointArray, trace: float | None = None) -> tuple[float, PointArray]:
-        """Return the value to be minimized and its gradient with respect to X, (V n, p); at another trace if given."""
         value, gradient = self.loss_and_gradient(points)
         prices = (self.trace if trace is None else trace) * np.repeat(self.mixture.weights, self.source.n_objects)
         value += float(prices @ np.sum(points**2, axis=1))
@@ -154,7 +144,6 @@ class ViewsProblem(FactoredProblem):
         return value, gradient
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
-        """Return the mean of minus the log-likelihood, and its gradient."""
         from nearer.optimize import kernels
 
         assert isinstance(self.source, PackedAnswers)
@@ -164,14 +153,11 @@ class ViewsProblem(FactoredProblem):
         rows = self.source.rows
         each = rows.weights if rows.weights.size else 1.0
         answers = rows.answers if rows.answers.size else None
-        gradients = [
-            kernels.evaluate(
-                self.loss.compiled, view, kernels.Rows.of(rows.objects, answers, each * shares), self.n_threads
-            )[1]
-            for view, shares in zip(
-                views, self.source.trials.to_rows(assigned.responsibilities) * assigned.attentive, strict=True
-            )
-        ]
+        gradients = []
+        shares = self.source.trials.to_rows(assigned.responsibilities) * assigned.attentive
+        for view, share in zip(views, shares, strict=True):
+            weighted = kernels.Rows.of(rows.objects, answers, each * share)
+            gradients.append(kernels.evaluate(self.loss.compiled, view, weighted, self.n_threads)[1])
         value = -float(self.source.trials.trial_weights @ assigned.log_likelihoods) / self.total_weight
         return value, np.concatenate(gradients) / self.total_weight
 
@@ -182,12 +168,10 @@ def best_mixture(points: PointArray, mixture: Mixture, source: PackedAnswers, lo
     similar = _log_probabilities(points, source, loss)
     for _ in range(200):
         before, assigned = mixture, _assign(similar, mixture, trials)
-        weights = np.maximum(
-            assigned.responsibilities @ trials.trial_weights / trials.trial_weights.sum(), MIN_PROBABILITY
-        )
-        guessed = (
-            np.einsum("vq,vq,q->", trials.to_rows(assigned.responsibilities), 1 - assigned.attentive, each) / each.sum()
-        )
+        shares = assigned.responsibilities @ trials.trial_weights / trials.trial_weights.sum()
+        weights = np.maximum(shares, MIN_PROBABILITY)
+        by_row = trials.to_rows(assigned.responsibilities)
+        guessed = np.einsum("vq,vq,q->", by_row, 1 - assigned.attentive, each) / each.sum()
         mixture = Mixture(weights / weights.sum(), float(np.clip(guessed, MIN_PROBABILITY, 1 - MIN_PROBABILITY)))
         if mixture.change(before) < 1e-5:
             break

@@ -1,30 +1,19 @@
 """ADMM for the convex problem: in two blocks, stopped by its duality gap, and Algorithm 1 of the paper in five.
 
-**Two blocks.** Split the problem as
-
     minimize  sum_q c_q phi(e_q) + h(Z) + specificity / 2 ||s||^2    subject to    e = A (G + diag(s)),  Z = G
 
-with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone. One block is (G, s), the other is (e, Z):
+with h(Z) = trace * tr(Z) + ridge / 2 * ||Z||^2 on the cone, scaled multipliers u, U and steps rho, theta; see
+docs/mathematics.md. One block is (G, s), by conjugate gradients, the other is (e, Z), by a prox in closed form and one
+eigendecomposition. In the norm of C = diag(c) a repeated row is equal to a row of weight 2 at every iterate. Both
+constraints are over-relaxed; the slopes rho u lie in the domain of phi* by construction.
 
-    G, s   A^T C (A (G + diag(s)) - e + u) + theta (G - Z + U) = 0    conjugate gradients, warm-started; likewise
-           for s with the diagonal and specificity / rho
-    e      prox of phi / rho at A (G + diag(s)) + u                   closed form
-    Z      prox of h / (rho theta) at G + U                           one eigendecomposition
+The paper's five blocks are those of its sum form, with y = 1 as comparisons here are oriented:
 
-where u, U are the scaled multipliers and C = diag(c). Measuring the first constraint in the norm of C makes the prox
-of every comparison the same, whatever its weight, and keeps a repeated row equal to a row of weight 2 at every
-iterate. Both constraints are over-relaxed; rho balances primal and dual residuals; the slopes rho u lie in the domain
-of phi* by construction, so each check of the gap costs one set of eigenvalues.
+    minimize  sum_q w_q (e1)_+^a + nu sum_q w_q (e2)_+^a + lambda ||G1||_*
+    subject to  e1 = e, e2 = -e, G = G1, G = G2, G2 >= 0,    e = 1 - A G
 
-**The paper's five blocks** and growing step. In the paper's sum form, with W the total weight,
-
-    minimize  sum_q w_q (y e1)_+^a + nu sum_q w_q (y e2)_+^a + lambda ||G1||_*
-    subject to  e1 = e, e2 = -e, G = G1, G = G2, G2 >= 0,    e = y - A_y G
-
-for answers y and the map A_y before orientation. Comparisons here are oriented, so every y is +1 and e = 1 - A G.
 Corrected against print: the squared distance in the map to G, the nuclear-norm prox at G + Z3 / mu, the names of
-the matrix multipliers (Z3, Z4 throughout), and nu, which the printed algorithm drops. The start is G = 0: a random one
-stays behind in every direction that no comparison constrains. It is drawn on request, to show just that.
+the matrix multipliers, and nu. From a random start every direction that no comparison constrains stays behind.
 """
 
 from __future__ import annotations
@@ -37,14 +26,8 @@ import numpy as np
 from nearer._common.arrays import FloatArray
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.gram import Gram, Problem, require_prox, with_specificities
-from nearer.optimize.solvers.driver import Outcome, Progress, Space
-from nearer.optimize.solvers.gram import (
-    SpecificityEquations,
-    nearest_psd,
-    penalty_prox,
-    shrink_spectrum,
-    solve_normal_equations,
-)
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver, Space
+from nearer.optimize.solvers.gram import nearest_psd, penalty_prox, shrink_spectrum, solve_normal_equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +37,6 @@ class ADMMState:
     gram: FloatArray
     specificities: FloatArray | None
     progress: Progress
-    reference: float  # the objective at G = 0
     lower_bound: float
     free_gram: FloatArray  # G
     free_specificities: FloatArray | None  # s
@@ -64,11 +46,11 @@ class ADMMState:
     cone_multiplier: FloatArray  # U
     rho: float
     theta: float
-    iteration: int
+    iteration: int = 0
 
 
 @dataclass(frozen=True)
-class ADMM:
+class ADMM(Solver):
     """Settings of the two-block ADMM.
 
     Parameters
@@ -79,11 +61,6 @@ class ADMM:
     relaxation : float in [1, 2)
     check_every : int
         Iterations between two checks of the gap (and two changes of the step).
-
-    Examples
-    --------
-    >>> ADMM(tol=1e-6).max_iter
-    5000
     """
 
     tol: float = 1e-4
@@ -113,30 +90,26 @@ class ADMM:
         """
         if start is not None and len(start.margins) != len(problem.margins):
             raise ValueError("start must be the state of a fit to the same comparisons")
-        n, m = problem.margins.n_objects, len(problem.margins)
+        n, m = problem.n_objects, len(problem.margins)
         zero, none = np.zeros((n, n)), np.zeros(m)
-        objective = problem.objective(zero)
-        bound = -np.inf  # the one at G = 0 costs a set of eigenvalues, and is computed only there
+        own = np.zeros(n) if problem.has_specificities else None
+        objective, theta = problem.objective_at_zero, _theta(problem)
         if start is None:
             bound = problem.dual_bound(require_prox(problem, "solver='admm'").derivative(none))
-        specificities = np.zeros(n) if problem.has_specificities else None
-        at_zero = ADMMState(
+            progress = Progress(0, objective, objective - bound)
+            return ADMMState(zero, own, progress, bound, zero, own, none, zero, none, zero, 2.0, theta)
+        # The bound at G = 0 costs a set of eigenvalues; the first check evaluates the iterates of the other fit.
+        return replace(
+            start,
             gram=zero,
-            specificities=specificities,
-            progress=Progress(0, objective, objective - bound),
-            reference=objective,
-            lower_bound=bound,
-            free_gram=zero,
-            free_specificities=specificities,
-            margins=none,
-            cone_gram=zero,
-            margin_multiplier=none,
-            cone_multiplier=zero,
-            rho=2.0,
-            theta=_theta(problem),
+            specificities=own,
+            progress=Progress(0, objective, np.inf),
+            lower_bound=-np.inf,
+            free_specificities=own if own is None or start.free_specificities is None else start.free_specificities,
+            cone_multiplier=start.cone_multiplier * (start.theta / theta),  # the slopes rho theta U carry over
+            theta=theta,
             iteration=0,
         )
-        return at_zero if start is None else _warm_start(problem, at_zero, start)
 
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         loss = require_prox(problem, "solver='admm'")
@@ -165,31 +138,14 @@ class ADMM:
     def done(self, problem: Problem, state: ADMMState) -> Outcome | None:
         _, objective, gap = state.progress
         # Under strong penalties the gain over G = 0 may be less than tol: the gap must be small relative to it too.
-        gain = state.reference - state.lower_bound
-        if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * state.reference):
+        reference = problem.objective_at_zero
+        gain = reference - state.lower_bound
+        if not gap <= self.tol * abs(objective) or gap > max(0.1 * gain, 1e-12 * reference):
             return None
         return Outcome.CONVERGED if state.gram.any() else Outcome.VANISHED
 
     def value(self, state: ADMMState) -> Gram:
         return Gram(state.gram, state.specificities)
-
-
-def _warm_start(problem: Problem, at_zero: ADMMState, start: ADMMState) -> ADMMState:
-    """Return the iterates of another fit as the state to begin with; the first check evaluates them."""
-    specificities = at_zero.free_specificities
-    if specificities is not None and start.free_specificities is not None:
-        specificities = start.free_specificities
-    return replace(
-        at_zero,
-        free_gram=start.free_gram,
-        free_specificities=specificities,
-        margins=start.margins,
-        cone_gram=start.cone_gram,
-        margin_multiplier=start.margin_multiplier,
-        # The slopes rho theta U are what carries over.
-        cone_multiplier=start.cone_multiplier * (start.theta / at_zero.theta),
-        rho=start.rho,
-    )
 
 
 def _theta(problem: Problem) -> float:
@@ -208,8 +164,8 @@ def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, F
     right = pull + state.theta * (state.cone_gram - state.cone_multiplier)
     own = None
     if state.free_specificities is not None:
-        own = SpecificityEquations(problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities)
-    solved = solve_normal_equations(
+        own = problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities
+    gram, specificities, _ = solve_normal_equations(
         problem.margins,
         problem.shares,
         state.theta,
@@ -221,7 +177,7 @@ def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, F
         own=own,
         max_iter=100,
     )
-    return solved.gram, solved.specificities if own is not None else None
+    return gram, specificities if own is not None else None
 
 
 def _check_gap(problem: Problem, state: ADMMState) -> ADMMState:
@@ -279,7 +235,7 @@ class PaperState:
 
 
 @dataclass(frozen=True)
-class Paper:
+class Paper(Solver):
     """Settings of Algorithm 1.
 
     Parameters
@@ -291,11 +247,6 @@ class Paper:
     max_iter : int
     start : {"zero", "random"}
         G_0. A random start is a Gaussian Gram matrix.
-
-    Examples
-    --------
-    >>> Paper().tol
-    0.001
     """
 
     mu: float = 0.1
@@ -319,14 +270,12 @@ class Paper:
             raise ValueError(f"start must be 'zero' or 'random', got {self.start!r}")
 
     def init(self, problem: Problem, start: Any, rng: np.random.Generator) -> PaperState:
-        """Set every multiplier to 0 and e from G_0."""
-        n = problem.margins.n_objects
+        n = problem.n_objects
         points = rng.normal(size=(n, n)) if self.start == "random" else np.zeros((n, n))
         gram = points @ points.T / n
         e = 1 - problem.margins(gram)
-        zero = np.zeros((n, n))
-        progress = Progress(0, problem.objective(gram), float("nan"))
-        none = np.zeros_like(e)
+        zero, none = np.zeros((n, n)), np.zeros_like(e)
+        progress = Progress(0, problem.objective(gram))
         return PaperState(gram, progress, np.inf, gram, gram, e, none, none, zero, zero, self.mu)
 
     def step(self, problem: Problem, state: PaperState) -> PaperState:
@@ -348,7 +297,7 @@ class Paper:
         change = abs(objective - state.progress.objective) * problem.total_weight
         return PaperState(
             gram=G2,
-            progress=Progress(state.progress.iteration + 1, objective, float("nan")),
+            progress=Progress(state.progress.iteration + 1, objective),
             objective_change=change,
             G=G,
             G1=G1,

@@ -1,18 +1,12 @@
 """Structure preserving embedding: linear constraints on squared distances, found one after the other.
 
-A *cut* is a weighted sum of squared distances that must be at least the margin: d2(i, k) - d2(i, j) for a neighbor j
-and another object k of i, or the length of another b-matching less that of the graph. There are far too many to write
-down. An *oracle* looks at a map and names those that it violates most. With A the similarities,
+A *cut* is a weighted sum of squared distances that must be at least the margin; there are far too many to write down.
+An *oracle* looks at a map and names those that it violates most. With A the similarities, of largest eigenvalue |A|,
 
     maximize over G >= 0, tr(G) = n, centered    <G, A> / (n |A|) - slack * xi    subject to    cut_q(G) >= margin - xi
 
-|A| is the largest eigenvalue of A, so that the first term is at most 1. Only the cuts that some map has violated are
-in the problem; each step solves it, asks the oracle for the worst cuts of the solution, and adds them.
-
-G = X X^T with X of full rank is the convex problem itself; with few columns it is its low-rank form. Both are solved by
-the method of multipliers (Burer and Monteiro 2003). What is paid for xi is slack * max_q of what is missing, whose
-conjugate is the set of multipliers y >= 0 with sum at most slack, so a step of the multipliers is a projection onto
-that set. They give a bound: no map of any dimension is better than
+Each step solves the problem of the cuts so far, over X of G = X X^T by the method of multipliers (Burer and Monteiro
+2003), and adds the worst ones of its solution. The multipliers give a bound: no map of any dimension is better than
 
     n lambda_max(A / (n |A|) + sum_q y_q B_q) - margin * sum_q y_q,        <B_q, G> = cut_q(G),
 
@@ -23,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -36,7 +30,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import Graph
 from nearer.geometry import double_center
 from nearer.optimize.problems.margins import pair_distances
-from nearer.optimize.solvers.driver import Outcome, Progress, Space
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver
 
 MAX_OBJECTS_FOR_BOUND = 600  # objects: beyond, eigenvalues at each step take too long
 BLOCK_DISTANCES = 4_000_000  # distances at a time
@@ -53,13 +47,7 @@ class Cuts:
     n_cuts: int
 
     @classmethod
-    def none(cls) -> Self:
-        """Return no cuts."""
-        empty = np.empty(0, np.int64)
-        return cls(empty, empty, empty, np.empty(0), 0)
-
-    @classmethod
-    def of_triplets(cls, rows: NDArray[np.integer]) -> Self:
+    def of_triplets(cls, rows: NDArray[np.integer]) -> Cuts:
         """Return the cuts d2(far) - d2(near) of triplets, (m, 3), or quadruplets, (m, 4)."""
         quadruplets = (rows[:, [0, 1, 0, 2]] if rows.shape[1] == 3 else rows).astype(np.int64)
         m = len(rows)
@@ -72,7 +60,6 @@ class Cuts:
         )
 
     def plus(self, other: Cuts) -> Cuts:
-        """Return these cuts and others after them."""
         return Cuts(
             np.concatenate([self.cut, other.cut + self.n_cuts]),
             np.concatenate([self.first, other.first]),
@@ -89,8 +76,10 @@ class Cuts:
         return sp.csr_array((np.concatenate([ones, -ones]), places), shape=(e, n_objects))
 
     def values(self, points: FloatArray) -> FloatArray:
-        """Return the value of each cut, (n_cuts,)."""
-        squares = pair_distances(points, self.first, self.second)
+        return self.summed(pair_distances(points, self.first, self.second))
+
+    def summed(self, squares: FloatArray) -> FloatArray:
+        """Return the value of each cut, (n_cuts,), given the squared distances of its pairs, (e,)."""
         return np.bincount(self.cut, self.weight * squares, minlength=self.n_cuts).astype(np.float64)
 
     def laplacian(self, multipliers: FloatArray, n_objects: int) -> FloatArray:
@@ -115,7 +104,6 @@ class NearestNeighbors:
 
     @property
     def similarity(self) -> Any:
-        """The symmetric part of the adjacency matrix."""
         return (self.graph.adjacency + self.graph.adjacency.T) / 2
 
     def worst(self, points: FloatArray, margin: float) -> tuple[Cuts, float]:
@@ -128,10 +116,10 @@ class NearestNeighbors:
             squares = cdist(points[block], points, "sqeuclidean")
             linked = adjacency[block].toarray() > 0
             near = np.where(linked, squares, -np.inf).argmax(axis=1)
-            squares[np.arange(len(block)), block] = np.inf
+            place = np.arange(len(block))
+            squares[place, block] = np.inf
             far = np.where(linked, np.inf, squares).argmin(axis=1)
             rows.append(np.column_stack([block, near, far]))
-            place = np.arange(len(block))
             shortfalls.append(margin - squares[place, far] + squares[place, near])
         shortfall = np.concatenate(shortfalls)
         return Cuts.of_triplets(np.concatenate(rows)[shortfall > 0]), float(shortfall.max())
@@ -154,7 +142,6 @@ class GivenComparisons:
 
     @property
     def similarity(self) -> Any:
-        """The weights of the near pairs."""
         n = self.n_objects
         near = self.comparisons.oriented[:, :2]
         half = sp.csr_array((self.comparisons.sample_weight / 2, (near[:, 0], near[:, 1])), shape=(n, n))
@@ -193,7 +180,6 @@ class BMatching:
 
     @property
     def similarity(self) -> Any:
-        """The adjacency matrix."""
         return self.graph.adjacency
 
     def worst(self, points: FloatArray, margin: float) -> tuple[Cuts, float]:
@@ -209,7 +195,7 @@ class BMatching:
         other = found.x - own
         swapped = float(np.maximum(other, 0).sum())
         if swapped < 1e-6:
-            return Cuts.none(), -np.inf
+            return Cuts.of_triplets(np.empty((0, 4), np.int64)), -np.inf
         used = np.flatnonzero(np.abs(other) > 1e-9)
         weight = other[used] / swapped
         shortfall = margin - float(weight @ squares[used])
@@ -238,16 +224,19 @@ class StructureProblem:
     def similarity(self) -> Any:
         """A / (n |A|), sparse."""
         matrix = self.oracle.similarity
-        largest = (
-            np.linalg.norm(matrix.toarray(), 2)
-            if self.n_objects <= MAX_OBJECTS_FOR_BOUND
-            else _largest_eigenvalue(matrix)
-        )
+        if self.n_objects <= MAX_OBJECTS_FOR_BOUND:
+            largest = np.linalg.norm(matrix.toarray(), 2)
+        else:
+            from scipy.sparse.linalg import eigsh
+
+            largest = eigsh(matrix, k=1, v0=np.ones(matrix.shape[0]), return_eigenvectors=False)[0]
         return matrix / (largest * self.n_objects)
 
     def objective(self, points: FloatArray) -> float:
-        """Return the value to be maximized, with all constraints."""
-        _, shortfall = self.oracle.worst(points, self.margin)
+        return self.price(points, self.oracle.worst(points, self.margin)[1])
+
+    def price(self, points: FloatArray, shortfall: float) -> float:
+        """Return the value to be maximized, given the largest shortfall."""
         return float(np.vdot(points, self.similarity @ points)) - self.slack * max(shortfall, 0.0)
 
     def bound(self, cuts: Cuts, multipliers: FloatArray) -> tuple[float, FloatArray | None]:
@@ -259,12 +248,6 @@ class StructureProblem:
         # Ones would count as an eigenvector of 0: they are moved out of the way.
         eigenvalues, vectors = np.linalg.eigh(matrix - (1 + np.abs(matrix).sum()) / n)
         return float(n * eigenvalues[-1] - self.margin * multipliers.sum()), vectors[:, -1]
-
-
-def _largest_eigenvalue(matrix: Any) -> float:
-    from scipy.sparse.linalg import eigsh
-
-    return float(eigsh(matrix, k=1, v0=np.ones(matrix.shape[0]), return_eigenvectors=False)[0])
 
 
 MAX_ROUNDS = 60  # of multipliers
@@ -287,7 +270,7 @@ class CuttingState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class CuttingPlanes:
+class CuttingPlanes(Solver):
     """Settings of the cutting-plane method.
 
     Parameters
@@ -297,16 +280,10 @@ class CuttingPlanes:
         norms of the points is 1.
     max_iter : int
         The most times that cuts are added.
-
-    Examples
-    --------
-    >>> CuttingPlanes(tol=1e-4).max_iter
-    200
     """
 
     tol: float = 1e-3
     max_iter: int = 200
-    space: ClassVar[Space] = "points"
 
     def check(self, problem: StructureProblem) -> None:
         if not (self.tol > 0 and self.max_iter >= 1 and problem.rank >= 1):
@@ -326,14 +303,13 @@ class CuttingPlanes:
             points = rng.normal(size=(n, problem.rank))
         points = _normalize(points)
         cuts, shortfall = problem.oracle.worst(points, problem.margin)
-        objective = problem.objective(points)
-        progress = Progress(0, objective, float("nan"))
+        progress = Progress(0, problem.price(points, shortfall))
         return CuttingState(points, cuts, np.zeros(cuts.n_cuts), 1.0 / n, shortfall, False, progress)
 
     def step(self, problem: StructureProblem, state: CuttingState) -> CuttingState:
         points, multipliers, stiffness, missing = _solve(problem, state, self.tol)
         found, shortfall = problem.oracle.worst(points, problem.margin)
-        value = float(np.vdot(points, problem.similarity @ points)) - problem.slack * max(shortfall, 0.0)
+        value = problem.price(points, shortfall)
         bound, direction = problem.bound(state.cuts, multipliers)
         gap = bound - value
         settled = shortfall <= missing + 0.5 * self.tol
@@ -358,9 +334,6 @@ class CuttingPlanes:
             return Outcome.CONVERGED
         return Outcome.STALLED if state.stalled else None
 
-    def value(self, state: CuttingState) -> FloatArray:
-        return state.points
-
 
 def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[FloatArray, FloatArray, float, float]:
     """Return points, multipliers, stiffness and the largest shortfall of the problem with the cuts of a state."""
@@ -373,8 +346,7 @@ def _solve(problem: StructureProblem, state: CuttingState, tol: float) -> tuple[
     def shortfalls(at: FloatArray) -> tuple[FloatArray, FloatArray]:
         gaps = differences @ at
         squares = np.einsum("ep,ep->e", gaps, gaps)
-        values: FloatArray = np.bincount(cuts.cut, cuts.weight * squares, minlength=cuts.n_cuts).astype(np.float64)
-        return problem.margin - values, gaps
+        return problem.margin - cuts.summed(squares), gaps
 
     def lagrangian(flat: FloatArray) -> tuple[float, FloatArray]:
         free = flat.reshape(shape)
@@ -423,12 +395,10 @@ def project_multipliers(multipliers: FloatArray, slack: float) -> FloatArray:
     falling = np.sort(multipliers)[::-1]
     lowered = (np.cumsum(falling) - slack) / np.arange(1, len(falling) + 1)
     level = lowered[np.flatnonzero(falling > lowered)[-1]]
-    projected: FloatArray = np.maximum(multipliers - level, 0)
-    return projected
+    return np.maximum(multipliers - level, 0)
 
 
 def _normalize(points: FloatArray) -> FloatArray:
     """Return points with their mean at 0 and a mean squared norm of 1."""
     moved = points - points.mean(axis=0)
-    result: FloatArray = moved * (np.sqrt(len(points)) / np.linalg.norm(moved))
-    return result
+    return moved * (np.sqrt(len(points)) / np.linalg.norm(moved))

@@ -1,35 +1,23 @@
 """Descent over points: where it begins, L-BFGS, and the best of several starts.
 
-**Starts.** At X = 0 all comparisons pull equally: far pairs apart, near pairs together. The sum of these pulls is a
-signed graph Laplacian A^T c, and the points whose Gram matrix is nearest to it, its p leading eigenvectors, are a map
-that already gets many comparisons right. Descent from there takes half as many steps as from random points, and ends as
-low.
+At X = 0 all comparisons pull equally, and the sum of these pulls is a signed graph Laplacian A^T c. Its p leading
+eigenvectors are a map that already gets many comparisons right. As descent folds a map early and cannot unfold it
+again, L-BFGS (Nocedal 1980) follows a *path*: it begins with a large trace penalty, under which only what the
+comparisons agree on grows, and lowers it each time the objective settles. A change of the penalty by D changes every
+change y of the gradient by -2 D s, so that the estimate of the curvature carries over.
 
-**L-BFGS.** The direction -H g multiplies the gradient by an estimate H of the inverse Hessian that the last few steps s
-and changes of gradient y imply (Nocedal 1980). A backtracking line search takes the full step in nearly every
-iteration, so that an iteration costs one evaluation. A pair whose curvature s.y is not clearly positive, as the problem
-is not convex, is left out of H.
-
-The problem has many local minima when there are few comparisons for each coordinate: descent folds the map early and
-cannot unfold it again. It therefore follows a *path*: it begins with a large trace penalty, under which only what the
-comparisons agree on grows, and lowers it each time the objective settles, down to the one asked for. A change
-of the penalty by D changes every y by -2 D s, so that H carries over.
-
-**Restarts.** Points on a line cannot pass each other without a price, nor can groups of them in a plane: a descent that
-has folded a map of one or two dimensions never unfolds it. The usual remedy is random starts, most of which fold as
-well. Better ones come from the comparisons. The spectral start without the path of penalties keeps the order that it
-has. And in a map of one or two dimensions *more* there is room to pass: its leading part, pressed flat, is a start that
-is hardly ever folded. On a line, that of the plane is also taken along its diagonals. None of these draws a random
-number, and none depends on the names of the objects or the order of the rows. The number of descents that *agree*,
-ending as low as the best one, says how far to trust that there is none better.
+Points on a line cannot pass each other without a price, nor can groups of them in a plane, and most random starts fold
+as well. Better ones come from the comparisons: the spectral start without the path, and the leading part of a map of
+one or two dimensions *more*, in which there is room to pass. The number of descents that *agree*, ending as low as the
+best one, says how far to trust that there is none better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from scipy.linalg import get_blas_funcs
@@ -38,7 +26,17 @@ from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.parameters import check_counts
 from nearer._common.randomness import stream
 from nearer.optimize.problems.points import FactoredProblem, laplacian_spectrum
-from nearer.optimize.solvers.driver import Callback, Outcome, Progress, Restarts, Solution, Space, ValueT, solve
+from nearer.optimize.solvers.driver import (
+    Callback,
+    Outcome,
+    Progress,
+    Restarts,
+    Solution,
+    Solver,
+    ValueT,
+    has_settled,
+    solve,
+)
 
 Start: TypeAlias = Literal["spectral", "random"] | PointArray
 
@@ -62,17 +60,10 @@ def spectral_start(problem: FactoredProblem) -> PointArray:
     return rescale(problem, points)
 
 
-class DescentStart(NamedTuple):
-    """The points that a descent starts from, and the trace penalties from the first to the one asked for."""
-
-    points: PointArray
-    path: tuple[float, ...]
-
-
 def begin_descent(
     problem: FactoredProblem, settings: Any, start: PointArray | None, rng: np.random.Generator
-) -> DescentStart:
-    """Return the start of a descent: that given, or that of the settings; and the penalties of their path."""
+) -> tuple[PointArray, tuple[float, ...]]:
+    """Return the start of a descent, that given or that of the settings, and the trace penalties on its path."""
     start = settings.start if start is None else start
     penalties: tuple[float, ...] = (problem.trace,)
     _check_start(problem, start)
@@ -84,12 +75,11 @@ def begin_descent(
         penalties = (*(share * vanishing for share in settings.path if share * vanishing > problem.trace), *penalties)
         problem = replace(problem, spectrum=spectrum)
         points = spectral_start(problem) if start == "spectral" else random_start(problem, rng)
-    return DescentStart(np.ascontiguousarray(points, settings.dtype), penalties)
+    return np.ascontiguousarray(points, settings.dtype), penalties
 
 
 def check_descent(problem: FactoredProblem, settings: Any) -> None:
     """Raise ValueError for settings with which no descent can begin, and for losses without a compiled loop."""
-    start = settings.start
     if not isinstance(problem, FactoredProblem):
         raise ValueError("this solver moves points and works on a FactoredProblem; see nearer.optimize.problems.points")
     check_counts(rank=problem.rank, n_threads=1 if settings.n_threads is None else settings.n_threads)
@@ -97,18 +87,18 @@ def check_descent(problem: FactoredProblem, settings: Any) -> None:
         raise ValueError(f"dtype must be 'float64' or 'float32', got {settings.dtype!r}")
     if not all(0 <= share < np.inf for share in settings.path):
         raise ValueError(f"path must hold finite numbers >= 0, got {settings.path!r}")
-    if isinstance(start, str) and start not in ("spectral", "random"):
-        raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
-    _check_start(problem, start)
+    _check_start(problem, settings.start)
     _ = problem.loss.compiled
 
 
 def _check_start(problem: FactoredProblem, start: Start) -> None:
-    if not isinstance(start, str) and np.shape(start) != (problem.n_objects, problem.rank):
-        raise ValueError(
-            f"start must have shape {(problem.n_objects, problem.rank)}, one row for each object, got {np.shape(start)}"
-        )
-    if not isinstance(start, str) and not np.isfinite(start).all():
+    shape = problem.n_objects, problem.rank
+    if isinstance(start, str):
+        if start not in ("spectral", "random"):
+            raise ValueError(f"start must be 'spectral', 'random' or an array of points, got {start!r}")
+    elif np.shape(start) != shape:
+        raise ValueError(f"start must have shape {shape}, one row for each object, got {np.shape(start)}")
+    elif not np.isfinite(start).all():
         raise ValueError("start holds NaN or infinity; pass finite points")
 
 
@@ -136,8 +126,7 @@ def rescale(problem: FactoredProblem, points: FloatArray) -> PointArray:
     # A grid, not a search: rounding must not decide where the descent begins.
     scales = np.geomspace(0.1, 100, 31) / typical
     costs = [problem.loss.evaluate(scale * near, scale * far, shares).value for scale in scales]
-    scaled: FloatArray = points * np.sqrt(scales[int(np.argmin(costs))])
-    return scaled
+    return points * np.sqrt(scales[int(np.argmin(costs))])
 
 
 MIN_DECREASE = 1e-4
@@ -152,13 +141,11 @@ class CurvaturePair(NamedTuple):
 
     step: PointArray
     change: PointArray
-    product: np.floating
+    product: Any
 
 
 @dataclass(frozen=True, eq=False)
 class FactoredState:
-    """Iterates of `Factored`."""
-
     iterate: PointArray
     gradient: PointArray
     progress: Progress
@@ -172,7 +159,7 @@ class FactoredState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class DescentSettings:
+class DescentSettings(Solver):
     """Settings of L-BFGS over points on any processor; see `Factored`."""
 
     tol: float = 1e-4
@@ -185,7 +172,6 @@ class DescentSettings:
     patience: int = 10
     dtype: Literal["float64", "float32"] = "float64"
     n_threads: int | None = None
-    space: ClassVar[Space] = "points"
 
     def descents(self) -> list[Self]:
         return [self, *[replace(self, start="random")] * ((self.n_init or 1) - 1)]
@@ -228,22 +214,17 @@ class Factored(DescentSettings):
         Of the points. float32 takes half the memory and a fifth less time, and resolves margins to about 1e-5.
     n_threads : int, optional
         As many as there are cores, or as NUMBA_NUM_THREADS says, if left out. The result is the same for any number.
-
-    Examples
-    --------
-    >>> Factored().start
-    'spectral'
     """
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> FactoredState:
-        """Evaluate the start, at the penalty where the path begins."""
         points, path = begin_descent(problem, self, start, rng)
         value, gradient = problem.objective_and_gradient(points, path[0])
-        progress = Progress(0, value, float("nan"))
-        return self._with_held_out_error(problem, FactoredState(points, gradient, progress, (), (value,), path))
+        first = FactoredState(points, gradient, Progress(0, value), (), (value,), path)
+        return self._with_held_out_error(problem, first)
 
     def step(self, problem: FactoredProblem, state: FactoredState) -> FactoredState:
-        if len(state.path) > 1 and _has_settled(problem, state, PATH_WINDOW_ITERATIONS, PATH_TOL):
+        window, least = PATH_WINDOW_ITERATIONS, PATH_WINDOW_ITERATIONS * PATH_TOL * problem.objective_at_zero
+        if len(state.path) > 1 and has_settled(state.recent, window, least):
             state = _next_penalty(state)
         value = state.progress.objective
         direction = _quasi_newton_direction(state)
@@ -263,17 +244,12 @@ class Factored(DescentSettings):
                 if state.pairs:
                     return replace(state, pairs=())
                 return _next_penalty(state) if len(state.path) > 1 else replace(state, stalled=True)
-        change = gradient - state.gradient
-        product = np.vdot(step, change)
-        pairs = state.pairs
-        if product > MIN_CURVATURE * np.vdot(change, change):
-            pairs = (*pairs, CurvaturePair(step, change, product))[-self.memory :]
         moved = replace(
             state,
             iterate=iterate,
             gradient=gradient,
-            progress=Progress(state.progress.iteration + 1, trial, float("nan")),
-            pairs=pairs,
+            progress=Progress(state.progress.iteration + 1, trial),
+            pairs=(*state.pairs, *_curved([(step, gradient - state.gradient)]))[-self.memory :],
             recent=(*state.recent, trial)[-WINDOW_ITERATIONS - 1 :],
         )
         return self._with_held_out_error(problem, moved)
@@ -285,8 +261,9 @@ class Factored(DescentSettings):
             return Outcome.CONVERGED
         if problem.held_out is not None and state.since_best >= self.patience:
             return Outcome.HELD_OUT
-        arrived = len(state.path) == 1
-        return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_ITERATIONS, self.tol) else None
+        least = WINDOW_ITERATIONS * self.tol * problem.objective_at_zero
+        settled = len(state.path) == 1 and has_settled(state.recent, WINDOW_ITERATIONS, least)
+        return Outcome.CONVERGED if settled else None
 
     def value(self, state: FactoredState) -> PointArray:
         return state.iterate if state.best is None else state.best
@@ -300,28 +277,22 @@ class Factored(DescentSettings):
         return replace(state, since_best=state.since_best + 1)
 
 
-def _has_settled(problem: FactoredProblem, state: FactoredState, window: int, tol: float) -> bool:
-    """Whether the last ``window`` iterations lowered the objective by less than ``tol`` each, of its value at 0."""
-    recent = state.recent[-window - 1 :]
-    return len(recent) > window and recent[0] - recent[-1] <= window * tol * problem.objective_at_zero
+def _curved(pairs: Iterable[tuple[PointArray, PointArray]]) -> tuple[CurvaturePair, ...]:
+    """Return the steps and changes along which the gradient clearly rises: elsewhere the problem is not convex."""
+    found = (CurvaturePair(step, change, np.vdot(step, change)) for step, change in pairs)
+    return tuple(pair for pair in found if pair.product > MIN_CURVATURE * np.vdot(pair.change, pair.change))
 
 
 def _next_penalty(state: FactoredState) -> FactoredState:
     """Return the same iterate at the next penalty of the path."""
     drop = state.iterate.dtype.type(state.path[0] - state.path[1])
     value = state.progress.objective - float(drop * np.vdot(state.iterate, state.iterate))
-    pairs = []
-    for pair in state.pairs:
-        change = pair.change - 2 * drop * pair.step
-        product = np.vdot(pair.step, change)
-        if product > MIN_CURVATURE * np.vdot(change, change):
-            pairs.append(CurvaturePair(pair.step, change, product))
     return replace(
         state,
         path=state.path[1:],
         gradient=state.gradient - 2 * drop * state.iterate,
         progress=state.progress._replace(objective=value),
-        pairs=tuple(pairs),
+        pairs=_curved((pair.step, pair.change - 2 * drop * pair.step) for pair in state.pairs),
         recent=(value,),
     )
 
@@ -421,8 +392,8 @@ def solve_with_restarts(
     if has_default_restarts(problem, solver, start):
         descents = _descend_from_data(problem, solver, descend)
     else:
-        first, *others = solver.descents()
-        descents = (descend(problem, each, start if each is first else None) for each in (first, *others))
+        solvers = solver.descents() if isinstance(solver, DescentSettings) else [solver]
+        descents = (descend(problem, each, start if each is solver else None) for each in solvers)
     tolerance = agreement_tolerance(solver.tol)
     if problem.held_out is not None:
         return best_of_restarts(descents, tolerance, lambda solution: problem.held_out_error(solution.value))

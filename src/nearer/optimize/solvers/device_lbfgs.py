@@ -1,15 +1,13 @@
 """L-BFGS over points on a device: the descent of `optimize.solvers.descent`, decision for decision. Experimental.
 
-To ask a GPU whether a step was good is to wait until it has done all that it was given, and to leave it idle until it
-hears what is next. So no decision is taken on the host. A *tick* is one evaluation, and whatever may follow from it,
-a step that is accepted, a shorter one, the next penalty, the end, is worked out as tensors, of which `torch.where`
-keeps those that apply. After the end, ticks change nothing. The host looks every ten ticks whether there is an end.
+To ask a GPU whether a step was good is to leave it idle until it hears what is next. So no decision is taken on the
+host. A *tick* is one evaluation, and whatever may follow from it, a step that is accepted, a shorter one, the next
+penalty, the end, is worked out as tensors, of which `torch.where` keeps those that apply. After the end, ticks change
+nothing. The host looks every ten ticks whether there is an end.
 
-A tick is some two hundred small operations. Handed to CUDA one by one they take a millisecond or two, however few
-numbers there are; recorded once, as a graph, all of them are one launch. A recorded step reads and writes the same
-tensors each time, so that the state before it is gone after it.
-
-Points and pairs are float32; objectives and scalar products are summed in float64, where the device has it.
+A tick is some two hundred small operations. Recorded once, as a CUDA graph, all of them are one launch, which reads and
+writes the same tensors each time. Points and pairs are float32; objectives and scalar products are summed in float64,
+where the device has it.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from nearer.optimize.solvers.descent import (
     DescentSettings,
     begin_descent,
 )
-from nearer.optimize.solvers.driver import AnySolver, Outcome, Progress
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -117,13 +115,12 @@ class DescentTensors(NamedTuple):
     iterate: Tensor  # (n, p)
     gradient: Tensor  # (n, p)
     direction: Tensor  # (n, p)
-    steps: Tensor  # (memory, n, p); the pairs of curvature, oldest first; zeros where there is none
-    changes: Tensor  # (memory, n, p); the pairs of curvature, oldest first; zeros where there is none
-    objective: Tensor  # (); at the iterate; along the direction; of the step that is tried next
-    slope: Tensor  # (); at the iterate; along the direction; of the step that is tried next
-    length: Tensor  # (); at the iterate; along the direction; of the step that is tried next
-    # (WINDOW + 1,); the last objectives at this penalty, oldest first; infinite where there are none yet
-    recent: Tensor
+    steps: Tensor  # (memory, n, p); of the pairs of curvature, oldest first; zeros where there is none
+    changes: Tensor  # (memory, n, p); of the gradient, along these steps
+    objective: Tensor  # (); at the iterate
+    slope: Tensor  # (); along the direction
+    length: Tensor  # (); of the step that is tried next
+    recent: Tensor  # (WINDOW + 1,); the last objectives at this penalty, oldest first; infinite where there are none
     stage: Tensor  # (1,); the place on the path of penalties
     status: Tensor  # (); whether it goes on, and how it ended
 
@@ -155,11 +152,6 @@ class FactoredOnDevice(DescentSettings):
         Of the points.
     tol, max_iter, memory, start, path, n_init, n_threads
         As for `Factored`. Comparisons cannot be held out: ``validation`` must be 0.
-
-    Examples
-    --------
-    >>> FactoredOnDevice(device="cuda", tol=1e-5).dtype
-    'float32'
     """
 
     dtype: Literal["float64", "float32"] = "float32"
@@ -183,7 +175,6 @@ class FactoredOnDevice(DescentSettings):
             raise ValueError("device='mps' has no float64; leave dtype out")
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> DeviceState:
-        """Evaluate the start, at the penalty where the path begins."""
         torch = import_torch(self.device)
         points, penalties = begin_descent(problem, self, start, rng)
         iterate = torch.tensor(points, device=self.device)
@@ -192,23 +183,13 @@ class FactoredOnDevice(DescentSettings):
         pairs = iterate.new_zeros((self.memory, *iterate.shape))
         recent = torch.full((WINDOW_ITERATIONS + 1,), torch.inf, dtype=path.dtype, device=self.device)
         recent[-1] = value
-        first = DescentTensors(
-            iterate,
-            gradient,
-            gradient,
-            pairs,
-            pairs,
-            value,
-            slope=torch.zeros_like(value),
-            length=torch.ones_like(value),
-            recent=recent,
-            stage=torch.zeros(1, dtype=torch.long, device=self.device),
-            status=torch.where(gradient.any(), _RUNNING, _CONVERGED),
-        )
-        tick, descent = record_if_possible(
-            partial(_tick, problem, path=path, tol=self.tol), _with_direction(first, first.status == _RUNNING)
-        )
-        return _read_back(DeviceState(descent, path, tick, 0, Progress(-1, 0.0, 0.0)))
+        slope, length = torch.zeros_like(value), torch.ones_like(value)
+        stage = torch.zeros(1, dtype=torch.long, device=self.device)
+        status = torch.where(gradient.any(), _RUNNING, _CONVERGED)
+        first = DescentTensors(iterate, gradient, gradient, pairs, pairs, value, slope, length, recent, stage, status)
+        evaluate = partial(_tick, problem, path=path, tol=self.tol)
+        tick, descent = record_if_possible(evaluate, _with_direction(first, status == _RUNNING))
+        return _read_back(DeviceState(descent, path, tick, 0, Progress(-1, 0.0)))
 
     def step(self, problem: FactoredProblem, state: DeviceState) -> DeviceState:
         state = replace(state, descent=state.tick(state.descent), ticks=state.ticks + 1)
@@ -221,12 +202,11 @@ class FactoredOnDevice(DescentSettings):
         return np.asarray(state.descent.iterate.cpu().numpy(), np.float64)
 
 
-def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> AnySolver:
+def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> Solver:
     """Return the counterpart of a solver on a device; the solver itself where no device is to be used."""
-    same: AnySolver = solver
     able = isinstance(solver, DescentSettings) and not solver.validation and in_memory
     if device is None or (device == "auto" and not able):
-        return same
+        return solver
     if not isinstance(solver, DescentSettings):
         raise ValueError(
             f"device={device!r} is for L-BFGS over points, solver='factored'; {type(solver).__name__} runs on the CPU: "
@@ -234,7 +214,7 @@ def for_device(solver: Any, device: str | None, *, in_memory: bool = True) -> An
         )
     found = available_device(device)
     if found is None:
-        return same
+        return solver
     if isinstance(solver, FactoredOnDevice):
         return replace(solver, device=found)
     settings: dict[str, Any] = {each.name: getattr(solver, each.name) for each in fields(solver)}
@@ -245,7 +225,7 @@ def _read_back(state: DeviceState) -> DeviceState:
     """Return the state with what the host sees now: the one place where it waits for the device."""
     descent = state.descent
     objective, status = import_torch("cpu").stack([descent.objective, descent.status.to(descent.objective)]).tolist()
-    progress = Progress(state.ticks, objective, float("nan"))
+    progress = Progress(state.ticks, objective)
     return replace(state, progress=progress, outcome=_OUTCOMES.get(int(status)))
 
 
@@ -304,7 +284,6 @@ def _tick(problem: FactoredProblem, now: DescentTensors, path: Tensor, tol: floa
 
 
 def _has_settled(recent: Tensor, window: int, tol: float) -> Tensor:
-    """Whether the last ``window`` steps lowered the objective by less than ``tol`` each."""
     return recent[-window - 1] - recent[-1] <= window * tol
 
 
@@ -338,13 +317,9 @@ def _with_direction(descent: DescentTensors, again: Tensor) -> DescentTensors:
 
 def _usable(steps: Tensor, changes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return which pairs are there and curved upwards, with s.y and y.y, (memory,) each."""
-    products, squares = _dots(steps, changes), _dots(changes, changes)
+    products, squares = _dot(steps, changes, (1, 2)), _dot(changes, changes, (1, 2))
     return products > MIN_CURVATURE * squares, products, squares
 
 
-def _dot(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dtype=accumulation_dtype(a.device.type))
-
-
-def _dots(a: Tensor, b: Tensor) -> Tensor:
-    return (a * b).sum(dim=(1, 2), dtype=accumulation_dtype(a.device.type))
+def _dot(a: Tensor, b: Tensor, axes: tuple[int, ...] | None = None) -> Tensor:
+    return (a * b).sum(dim=axes, dtype=accumulation_dtype(a.device.type))

@@ -1,17 +1,18 @@
 """One loop for all solvers.
 
-A solver is a frozen set of settings with four small methods, `init`, `step`, `done` and `value`; everything that
-changes lives in the state they pass on. `solve` holds the only loop: it starts the solver, steps it, records its
-progress, and ends with a `Solution` whose `outcome` is a name and a sentence, not a flag.
+A solver is a frozen set of settings with a few small methods; everything that changes lives in the state they pass on.
+`solve` holds the only loop: it starts the solver, steps it, records its progress, and ends with a `Solution` whose
+`outcome` is a name and a sentence, not a flag.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -43,17 +44,11 @@ class Progress(NamedTuple):
 
     iteration: int
     objective: float
-    gap: float
+    gap: float = np.nan
 
 
 class Restarts(NamedTuple):
-    """How many descents were tried on one problem, and how many of them ended as low as the best.
-
-    Examples
-    --------
-    >>> Restarts.of([0.31, 0.3, 0.5], 0.02)
-    Restarts(tried=3, agreed=2)
-    """
+    """How many descents were tried on one problem, and how many of them ended as low as the best."""
 
     tried: int
     agreed: int
@@ -65,12 +60,9 @@ class Restarts(NamedTuple):
 
 
 NO_RESTARTS = Restarts(1, 1)
-
-
-ProblemT = TypeVar("ProblemT", bound="Sized", contravariant=True)
-StateT = TypeVar("StateT", bound="State")
 ValueT = TypeVar("ValueT")
-ValueT_co = TypeVar("ValueT_co", covariant=True)
+Callback = Callable[[Progress], None]
+Space: TypeAlias = Literal["gram", "points"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,70 +105,53 @@ class Solution(Generic[ValueT]):
         return self.outcome is Outcome.INTERRUPTED
 
 
-class State(Protocol):
-    """What the driver reads of a solver's state."""
-
-    @property
-    def progress(self) -> Progress:
-        """How far it has come, as of the last time that was worked out."""
-        ...
-
-
-Callback = Callable[[Progress], None]
-Space: TypeAlias = Literal["gram", "points"]
-
-
-class Sized(Protocol):
-    """What the driver reads of a problem."""
-
-    @property
-    def n_objects(self) -> int:
-        """The number of objects."""
-        ...
-
-
-class Solver(Protocol[ProblemT, StateT, ValueT_co]):
+class Solver(ABC):
     """The settings and steps of an algorithm; the other modules hold one each."""
 
-    space: ClassVar[Space]  # what it moves through
+    space: ClassVar[Space] = "points"  # what it moves through
 
     @property
     def max_iter(self) -> int:
         """The most steps to take."""
-        ...
+        return 1
 
-    def check(self, problem: ProblemT) -> None:
+    def check(self, problem: Any) -> None:  # noqa: B027 - most problems will do
         """Raise ValueError, saying what to change, if the solver cannot handle the problem."""
-        ...
 
-    def init(self, problem: ProblemT, start: Any, rng: np.random.Generator) -> StateT:
+    @abstractmethod
+    def init(self, problem: Any, start: Any, rng: np.random.Generator) -> Any:
         """Return the state before the first step; ``start`` is None where the settings say how to begin."""
-        ...
 
-    def step(self, problem: ProblemT, state: StateT) -> StateT:
-        """Return the state after one more step."""
-        ...
+    @abstractmethod
+    def step(self, problem: Any, state: Any) -> Any:
+        """Return the state after one more step; its ``progress`` is that of the last time it was worked out."""
 
-    def done(self, problem: ProblemT, state: StateT) -> Outcome | None:
+    @abstractmethod
+    def done(self, problem: Any, state: Any) -> Outcome | None:
         """Return how it ended, or None while it goes on."""
-        ...
 
-    def value(self, state: StateT) -> ValueT_co:
+    def value(self, state: Any) -> Any:
         """Return what has been found if this state is the last."""
-        ...
+        return state.points
 
 
-AnySolver: TypeAlias = Solver[Any, Any, Any]
+AnySolver: TypeAlias = Solver
+
+
+def has_settled(objectives: Sequence[float], window: int, decrease: float) -> bool:
+    """Whether the last ``window`` steps lowered the objective by no more than ``decrease``."""
+    last = objectives[-window - 1 :]
+    return len(last) > window and last[0] - last[-1] <= decrease
 
 
 def solve(
-    problem: ProblemT,
-    solver: Solver[ProblemT, StateT, ValueT],
+    problem: Any,
+    solver: Solver,
     start: Any = None,
     *,
     rng: np.random.Generator | None = None,
     callback: Callback | None = None,
-) -> Solution[ValueT]:
+) -> Solution[Any]:
     """Run a solver on a problem.
 
     An interrupt (Ctrl-C) ends the loop with what it has; the outcome says so.
@@ -187,16 +162,11 @@ def solve(
         What the solver is made for.
     solver : Solver
     start : ndarray of shape (n, p), or a state, optional
-        Points to go on from, for a solver over points; for ADMM the `Solution.state` of a fit to the same comparisons.
-        If left out, the settings of the solver say where to begin.
+        Points to go on from, or for ADMM the `Solution.state` of a fit to the same comparisons.
     rng : numpy Generator, optional
         For solvers with a random start.
     callback : callable, optional
         Called with each `Progress`.
-
-    Returns
-    -------
-    Solution
     """
     solver.check(problem)
     with limited_blas(solver.space, problem.n_objects), progress_bar("fit", solver.max_iter) as bar:
@@ -228,7 +198,4 @@ def limited_blas(space: Space, n_objects: int) -> Any:
     return _controller().limit(limits=limit, user_api="blas")
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    # Finding the libraries takes most of a millisecond, a tenth of a small fit.
-    return ThreadpoolController()
+_controller = cache(ThreadpoolController)  # finding the libraries takes a tenth of the time of a small fit

@@ -1,28 +1,22 @@
 """Difference scaling: the likelihood of answers about objects of known order, maximized by Newton's method.
 
 Objects have places psi on a scale, in a known order. A question sets a lower pair i < j against an upper pair l < k, as
-they come in that order, and with the noise sigma of the decision
+they come in that order, and with the noise sigma of the decision (Knoblauch and Maloney 2008)
 
     P(the upper pair is judged farther apart) = F(eta),    eta = ((psi_k - psi_l) - (psi_j - psi_i)) / sigma.
 
-The order says which end of an interval is its upper one, so that eta is linear in psi: a generalized linear model with
-a concave likelihood (Knoblauch and Maloney 2008). Its parameters are the steps (psi_{a+1} - psi_a) / sigma from one
-object to the next. Adding a constant to psi changes nothing, and psi is not forced to rise.
-
-People *lapse*: with probability lambda they answer whatever the question is, and hit either answer half of the time, so
-that P = lambda / 2 + (1 - lambda) F. A lapse rate is fixed, or one more parameter, the last. With lambda > 0 the
-likelihood is no longer concave; Newton's method then takes Fisher's information for the Hessian, which is never
-negative.
-
-Answers may be *separated*: some steps satisfy all of them, so that any multiple is more likely still and there is no
-maximum. A ridge then makes one: it draws each step to the size of the noise, and so prefers an even scale that rises.
-With a free lapse rate a few errors do not help: lapses account for them, and the rest is separated.
+The parameters are the steps (psi_{a+1} - psi_a) / sigma from one object to the next, and psi is not forced to rise.
+People *lapse*: P = lambda / 2 + (1 - lambda) F, where lambda is fixed, or one more parameter, the last. Only without
+lapses is the likelihood concave; with them Newton's method takes Fisher's information for the Hessian. Answers may be
+*separated*: some steps satisfy all of them, and there is no maximum. A ridge then makes one: it draws each step to the
+size of the noise, and so prefers an even scale that rises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +26,7 @@ from scipy.optimize import linprog
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.model.answers import Link, LogProbability, answer_probability, log_answer_probability
-from nearer.optimize.solvers.driver import Outcome, Progress, Space
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver
 
 MIN_CURVATURE = 1e-4  # of the weight of a question: with more curvature in all directions there is a minimum
 
@@ -56,27 +50,25 @@ class OrderedQuestions(NamedTuple):
         lower, upper = np.where(upper_is_far[:, None], near, far), np.where(upper_is_far[:, None], far, near)
         pairs, question = np.unique(np.column_stack([lower, upper]), axis=0, return_inverse=True)
         weights = comparisons.sample_weight[kept]
-        farther, totals = np.zeros((2, len(pairs)))
-        farther += np.bincount(question.ravel(), weights * upper_is_far, len(pairs))
-        totals += np.bincount(question.ravel(), weights, len(pairs))
-        return cls(pairs, farther, totals)
+        sums = [np.bincount(question.ravel(), each, len(pairs)) for each in (weights * upper_is_far, weights)]
+        return cls(pairs, *np.asarray(sums, np.float64))
 
     def intervals(self) -> FloatArray:
         """Return the matrix that makes differences of intervals of lengths of their own, (q, number of intervals)."""
         ends, which = np.unique(self.pairs.reshape(-1, 2), axis=0, return_inverse=True)
         lower, upper = which.reshape(-1, 2).T
-        matrix, rows = np.zeros((len(self.pairs), len(ends))), np.arange(len(self.pairs))
-        matrix[rows, upper] += 1.0
-        matrix[rows, lower] -= 1.0
-        return matrix
+        return _signed_incidence((upper, lower), (1.0, -1.0), len(ends))
 
     def design(self, n_objects: int) -> FloatArray:
         """Return the matrix that makes differences of intervals of places, (q, n): two ends are 1, two are -1."""
-        matrix = np.zeros((len(self.pairs), n_objects))
-        rows = np.arange(len(self.pairs))
-        for end, sign in zip(self.pairs.T, (1.0, -1.0, -1.0, 1.0), strict=True):
-            matrix[rows, end] += sign
-        return matrix
+        return _signed_incidence([*self.pairs.T], (1.0, -1.0, -1.0, 1.0), n_objects)
+
+
+def _signed_incidence(columns: Sequence[NDArray[np.intp]], signs: Sequence[float], width: int) -> FloatArray:
+    matrix = np.zeros((len(columns[0]), width))
+    for column, sign in zip(columns, signs, strict=True):
+        matrix[np.arange(len(matrix)), column] += sign
+    return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +96,10 @@ class ScalingProblem:
 
     @property
     def n_steps(self) -> int:
-        """The number k of steps."""
         return int(self.design.shape[1])
 
     @property
     def n_parameters(self) -> int:
-        """The number of steps, and of free lapse rates."""
         return self.n_steps + (self.lapse is None)
 
     @property
@@ -122,7 +112,6 @@ class ScalingProblem:
         return self.n_steps - int(np.linalg.matrix_rank(self.design))
 
     def lapse_of(self, theta: FloatArray) -> float:
-        """Return the lapse rate."""
         return float(theta[-1]) if self.lapse is None else self.lapse
 
     def eta(self, theta: FloatArray) -> FloatArray:
@@ -137,12 +126,11 @@ class ScalingProblem:
         # With lapses the likelihood is bounded, so that nothing else would hold a step in a flat direction back.
         if not 0 <= self.lapse_of(theta) < 1 or np.abs(theta).max() > MAX_STEP:
             return np.inf
-        log_far, log_near = self._log_chances(theta)
-        likelihood = self.farther @ log_far + (self.totals - self.farther) @ log_near
+        far, near = self._answers(theta)
+        likelihood = self.farther @ far.answer + (self.totals - self.farther) @ near.answer
         return float(self.ridge / 2 * np.sum(self._away(theta) ** 2) - likelihood)
 
     def gradient(self, theta: FloatArray) -> FloatArray:
-        """Return the gradient, (k,), or (k + 1,) with a free lapse rate."""
         far, near = self._slopes(theta)
         pull = self.farther * far - (self.totals - self.farther) * near
         by_steps = self.ridge * self._away(theta) - pull @ self.design
@@ -150,7 +138,7 @@ class ScalingProblem:
 
     def lapse_slope(self, theta: FloatArray) -> float:
         """Return the derivative of minus the log-likelihood by the lapse rate."""
-        log_far, log_near = (np.maximum(logs, MIN_LOG_PROBABILITY) for logs in self._log_chances(theta))
+        log_far, log_near = self._bounded_logs(theta)
         towards_far = 0.5 - self.link.probability(self.eta(theta))
         by_answer = (self.totals - self.farther) * np.exp(-log_near) - self.farther * np.exp(-log_far)
         return float(by_answer @ towards_far)
@@ -184,17 +172,15 @@ class ScalingProblem:
 
     def pearson_residuals(self, theta: FloatArray) -> FloatArray:
         """Return answers minus what is expected, over their standard deviations, (q,)."""
-        return np.asarray((self.farther / self.totals - self.chances(theta)) * self._precision(theta))
+        return (self.farther / self.totals - self.chances(theta)) * self._precision(theta)
 
     def separated(self, theta: FloatArray) -> bool:
         """Whether answers are separated, given where the descent has ended."""
         # Curvature vanishes on the way to infinity. Where there is next to none a linear program decides: does any
         # direction agree with every answer, and with one strictly? Lapses may account for any answer, so that with a
         # lapse rate above 0 next to no curvature is enough.
-        if (
-            np.linalg.eigvalsh(self.hessian(theta)[: self.n_steps, : self.n_steps])[0]
-            > MIN_CURVATURE * self.totals.max()
-        ):
+        hessian = self.hessian(theta)[: self.n_steps, : self.n_steps]
+        if np.linalg.eigvalsh(hessian)[0] > MIN_CURVATURE * self.totals.max():
             return False
         if self.lapse_of(theta) > 0:
             return True
@@ -215,12 +201,12 @@ class ScalingProblem:
         """Return weights of answers drawn from the model, (q,); weights that are whole are numbers of answers."""
         draws = np.ceil(self.totals)
         drawn = rng.binomial(draws.astype(np.int64), self.chances(theta))
-        return np.asarray(drawn * (self.totals / draws))
+        return drawn * (self.totals / draws)
 
-    def _log_chances(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the logarithms of the probabilities of both answers, (q,) each."""
+    def _bounded_logs(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the logarithms of the probabilities of both answers, (q,) each, none too small to divide by."""
         far, near = self._answers(theta)
-        return far.answer, near.answer
+        return np.maximum(far.answer, MIN_LOG_PROBABILITY), np.maximum(near.answer, MIN_LOG_PROBABILITY)
 
     def _slopes(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return by how much these logarithms rise as eta moves towards each answer, (q,) each."""
@@ -229,13 +215,12 @@ class ScalingProblem:
         return np.exp(far.attentive) * self.link.slope(eta), np.exp(near.attentive) * self.link.slope(-eta)
 
     def _answers(self, theta: FloatArray) -> tuple[LogProbability, LogProbability]:
-        eta, lapse = self.eta(theta), self.lapse_of(theta)
-        logs = self.link.log_probability(eta), self.link.log_probability(-eta)
-        return log_answer_probability(logs[0], lapse), log_answer_probability(logs[1], lapse)
+        eta, lapse, logs = self.eta(theta), self.lapse_of(theta), self.link.log_probability
+        return log_answer_probability(logs(eta), lapse), log_answer_probability(logs(-eta), lapse)
 
     def _precision(self, theta: FloatArray) -> FloatArray:
         """Return one over the standard deviation of the share of answers to each question, (q,)."""
-        log_far, log_near = (np.maximum(logs, MIN_LOG_PROBABILITY) for logs in self._log_chances(theta))
+        log_far, log_near = self._bounded_logs(theta)
         return np.sqrt(self.totals) * np.exp(-(log_far + log_near) / 2)
 
     def _away(self, theta: FloatArray) -> FloatArray:
@@ -262,7 +247,7 @@ class NewtonState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Newton:
+class Newton(Solver):
     """Settings of Newton's method.
 
     Parameters
@@ -270,24 +255,14 @@ class Newton:
     tol : float
         Stop after a step that was to lower the objective by less than this.
     max_iter : int
-
-    Examples
-    --------
-    >>> Newton().max_iter
-    100
     """
 
     tol: float = 1e-10
     max_iter: int = 100
-    space: ClassVar[Space] = "points"
-
-    def check(self, problem: ScalingProblem) -> None:
-        """Any problem will do."""
 
     def init(self, problem: ScalingProblem, start: FloatArray | None, rng: np.random.Generator) -> NewtonState:
-        """Return the start; 0 if there is none."""
         theta = np.zeros(problem.n_parameters) if start is None else start
-        return NewtonState(theta, Progress(0, problem.value(theta), float("nan")))
+        return NewtonState(theta, Progress(0, problem.value(theta)))
 
     def step(self, problem: ScalingProblem, state: NewtonState) -> NewtonState:
         theta, value = state.theta, state.progress.objective
@@ -296,15 +271,14 @@ class Newton:
             direction = -np.asarray(cho_solve(cho_factor(hessian), gradient))
         except LinAlgError:  # flat to rounding, as far out as separated answers lead
             direction = -np.linalg.pinv(hessian, hermitian=True) @ gradient
-        decrement = float(-gradient @ direction)
+        decrement, iteration = float(-gradient @ direction), state.progress.iteration + 1
         length = 1.0
         for _ in range(MAX_HALVINGS):
             after = problem.value(theta + length * direction)
             if after <= value - MIN_DECREASE * length * decrement:
-                progress = Progress(state.progress.iteration + 1, after, float("nan"))
-                return NewtonState(theta + length * direction, progress, decrement)
+                return NewtonState(theta + length * direction, Progress(iteration, after), decrement)
             length /= 2
-        return NewtonState(theta, Progress(state.progress.iteration + 1, value, float("nan")), decrement, stalled=True)
+        return NewtonState(theta, Progress(iteration, value), decrement, stalled=True)
 
     def done(self, problem: ScalingProblem, state: NewtonState) -> Outcome | None:
         if state.decrement / 2 <= self.tol:

@@ -1,30 +1,21 @@
 """Nonmetric scaling: the stress of a map, and SMACOF, which lowers it (de Leeuw 1977; Kruskal 1964).
 
-The stress says how far the distances of a map are from disparities: the numbers in the right order that are nearest to
-them. Of a matrix of dissimilarities the order is total, up to ties, and the disparities are its monotone regression.
-Comparisons are a partial order, and as people contradict themselves often none at all: a cycle of answers would make
-all its disparities equal, and a few wrong answers link nearly all pairs into one such cycle. Each comparison is
-therefore an order of its own, of two pairs, as each row of a matrix is in conditional scaling:
-
-    h(far) >= h(near) + gap,        h(near) >= 0.
-
-Where its distances fall short of that, both disparities meet in the middle, and it adds (gap + d(near) - d(far))^2 / 2
-to the stress. Without a gap, objects on one point satisfy every order between them, and noise drives maps there.
-
-With pairs of objects of weight w, distances d(X) and disparities h,
+With pairs of objects of weight w, distances d(X) and disparities h, the numbers in the right order nearest to them,
 
     stress(X)^2 = sum w (d - h)^2 / sum w d^2.
 
-For given h the sum is majorized at the present points by a quadratic, whose minimum is the Guttman transform
-V^+ B(X) X: V is the Laplacian of the weights w, B(X) that of w h / d. Neither half of an iteration can raise the
-stress. A step of twice the length goes as far as two (de Leeuw and Heiser 1980), and is taken where it lowers it.
+Of dissimilarities the order is total, up to ties, and h is a monotone regression. Comparisons, which contradict each
+other, are an order of two pairs each: h(far) >= h(near) + gap and h(near) >= 0. Where distances fall short, both
+disparities meet in the middle. Without a gap, objects on one point satisfy every order, and noise drives maps there.
+For given h the sum is majorized by a quadratic, whose minimum is the Guttman transform V^+ B(X) X: V is the Laplacian
+of the weights w, B(X) that of w h / d. A step of twice the length is taken where it lowers the stress.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +24,7 @@ from sklearn.isotonic import isotonic_regression
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import near_far_codes
-from nearer.optimize.solvers.driver import Outcome, Progress, Space
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver, has_settled
 
 Ties: TypeAlias = Literal["primary", "secondary"]
 
@@ -99,8 +90,7 @@ class ComparedPairs:
 
     def _summed(self, near: FloatArray, far: FloatArray) -> FloatArray:
         sums = [np.bincount(self.near, near, self.n_pairs), np.bincount(self.far, far, self.n_pairs)]
-        total: FloatArray = np.sum(sums, axis=0, dtype=np.float64)
-        return total
+        return np.sum(sums, axis=0, dtype=np.float64)
 
 
 Order: TypeAlias = TotalOrder | ComparedPairs  # what is known of the order of distances
@@ -115,18 +105,14 @@ class StressProblem:
     n_objects: int  # each of them in some pair
 
     def distances(self, points: FloatArray) -> FloatArray:
-        """Return the distances of the pairs, (k,)."""
         difference = points[self.pairs[:, 0]] - points[self.pairs[:, 1]]
-        result: FloatArray = np.sqrt(np.einsum("kp,kp->k", difference, difference))
-        return result
+        return np.sqrt(np.einsum("kp,kp->k", difference, difference))
 
     def laplacian(self, weights: FloatArray) -> FloatArray:
-        """Return the graph Laplacian of the pairs with these weights, (n, n)."""
         n, (a, b) = self.n_objects, self.pairs.T
         adjacency = np.bincount(a * n + b, weights, n * n).reshape(n, n)
         adjacency = adjacency + adjacency.T
-        result: FloatArray = np.diag(adjacency.sum(axis=1)) - adjacency
-        return result
+        return np.diag(adjacency.sum(axis=1)) - adjacency
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -150,8 +136,6 @@ WINDOW_ITERATIONS = 10  # iterations over which the decrease is judged: some are
 
 @dataclass(frozen=True, eq=False)
 class SmacofState:
-    """Iterates of `Smacof`."""
-
     points: FloatArray
     distances: FloatArray
     disparities: FloatArray
@@ -160,7 +144,7 @@ class SmacofState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Smacof:
+class Smacof(Solver):
     """Settings of SMACOF.
 
     Parameters
@@ -168,22 +152,12 @@ class Smacof:
     tol : float
         Stop when the stress falls by less than this in an iteration, over ten of them.
     max_iter : int
-
-    Examples
-    --------
-    >>> Smacof().max_iter
-    3000
     """
 
     tol: float = 1e-6
     max_iter: int = 3000
-    space: ClassVar[Space] = "points"
-
-    def check(self, problem: StressProblem) -> None:
-        """Any problem will do."""
 
     def init(self, problem: StressProblem, start: FloatArray | None, rng: np.random.Generator) -> SmacofState:
-        """Return the start with its stress."""
         if start is None or len(start) != problem.n_objects:
             raise ValueError(f"start must have one row for each of {problem.n_objects} objects")
         return _state(problem, start, 0)
@@ -191,8 +165,8 @@ class Smacof:
     def step(self, problem: StressProblem, state: SmacofState) -> SmacofState:
         iteration, stress = state.progress.iteration + 1, state.progress.objective
         ratios = np.divide(state.disparities, state.distances, where=state.distances > 0, out=0 * state.distances)
-        transformed = problem.inverse @ (problem.laplacian(problem.order.weights * ratios) @ state.points)
-        transformed = problem.scaled(transformed)
+        moved = problem.inverse @ (problem.laplacian(problem.order.weights * ratios) @ state.points)
+        transformed = problem.scaled(moved)
         after = _state(problem, 2 * transformed - state.points, iteration)
         if not after.progress.objective < stress:
             after = _state(problem, transformed, iteration)
@@ -201,13 +175,8 @@ class Smacof:
     def done(self, problem: StressProblem, state: SmacofState) -> Outcome | None:
         if state.progress.objective == 0 or not state.disparities.any():
             return Outcome.CONVERGED
-        settled = (
-            len(state.recent) > WINDOW_ITERATIONS and state.recent[0] - state.recent[-1] <= WINDOW_ITERATIONS * self.tol
-        )
+        settled = has_settled(state.recent, WINDOW_ITERATIONS, WINDOW_ITERATIONS * self.tol)
         return Outcome.CONVERGED if settled else None
-
-    def value(self, state: SmacofState) -> FloatArray:
-        return state.points
 
 
 def _state(problem: StressProblem, points: FloatArray, iteration: int) -> SmacofState:
@@ -215,5 +184,5 @@ def _state(problem: StressProblem, points: FloatArray, iteration: int) -> Smacof
     points = problem.scaled(points)
     distances = problem.distances(points)
     disparities, missed = problem.order.disparities(distances)
-    progress = Progress(iteration, float(np.sqrt(max(missed, 0.0))), float("nan"))
-    return SmacofState(points, distances, disparities, progress, (progress.objective,))
+    stress = float(np.sqrt(max(missed, 0.0)))
+    return SmacofState(points, distances, disparities, Progress(iteration, stress), (stress,))

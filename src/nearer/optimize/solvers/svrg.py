@@ -1,35 +1,22 @@
-"""Stochastic descent over points: SVRG with the stabilized Barzilai-Borwein step, in minibatches.
+"""Stochastic descent over points: SVRG with the stabilized Barzilai-Borwein step, in minibatches (Ma et al. 2018).
 
-Ma, Zeng, Xiong, Xu, Cao, Liu and Yao (AAAI 2018), "Stochastic non-convex ordinal embedding with stabilized
-Barzilai-Borwein step size". An epoch begins at a *snapshot* Z with the gradient of the whole objective f there, and
-passes once over all comparisons, in batches b of |b| rows out of m. With f_b the sum over the rows of b that the mean
-loss is made of, sum_b f_b = f up to the penalty, each batch moves the points against
+An epoch begins at a *snapshot* Z with the gradient of the whole objective f there, and passes once over all m
+comparisons, in batches b, which move the points against
 
     v_b(X) = m / |b| * (grad f_b(X) - grad f_b(Z)) + grad f(Z) + grad penalty(X) - grad penalty(Z)
 
-A batch drawn with probability |b| / m makes v_b(X) an unbiased estimate of grad f(X), whose variance vanishes as X and
-Z approach a minimum: a constant step converges, where plain stochastic descent needs a falling one.
-
-The batches of an epoch share one step T: batch b moves by |b| / m * T * v_b. From the last two snapshots s apart,
-between which the gradient changed by y,
-
-    T = |s|^2 / (|s.y| + e |s|^2)
-
-The absolute value and e > 0 bound it where the problem is not convex and s.y vanishes or is negative. An epoch thereby
-follows the gradient for a time in which its slowest directions settle, while each single move, m / |b| times shorter,
-is stable along the steepest ones.
-
-Nothing above promises that an epoch ends lower than it began. If it does not, it is undone and tried again with a
-quarter of the step, so that every snapshot is the best so far. As in `optimize.solvers.descent`, the trace penalty
-falls along a path to the one asked for, which keeps the map from folding early. As long as it does, a sample of the
-comparisons is as informative as all of them, and the epochs run over that, at next to no cost when there are many.
+an unbiased estimate of grad f(X), whose variance vanishes as X and Z approach a minimum. Batch b moves by
+|b| / m * T * v_b. From the last two snapshots s apart, between which the gradient changed by y,
+T = |s|^2 / (|s.y| + e |s|^2), bounded also where the problem is not convex. An epoch that does not end lower than it
+began is undone and tried again with a quarter of the step. While the trace penalty falls along its path, the epochs run
+over a sample of the comparisons, which is as informative then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -39,7 +26,7 @@ from nearer.data.rows import Rows
 from nearer.optimize.problems.points import FactoredProblem
 from nearer.optimize.problems.sources import Source
 from nearer.optimize.solvers.descent import Start, begin_descent, check_descent
-from nearer.optimize.solvers.driver import Outcome, Progress, Space
+from nearer.optimize.solvers.driver import Outcome, Progress, Solver, has_settled
 
 WINDOW_EPOCHS = 3  # epochs over which the decrease is judged: single ones may be short
 PATH_TOL = 1e-2  # on the way along the path less will do
@@ -69,7 +56,7 @@ class SVRGState:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SVRG:
+class SVRG(Solver):
     """Settings of stochastic variance-reduced descent over points.
 
     Parameters
@@ -82,24 +69,8 @@ class SVRG:
         Comparisons in a batch; if left out four for each object, at least 1000, at most a tenth of them all.
     epsilon : float > 0
         What bounds the step: the least curvature that is believed, as a share of that along the first gradient.
-    start : {"spectral", "random"} or ndarray of shape (n, p)
-        Leading eigenvectors of the Laplacian of the comparisons, Gaussian points, or a map to go on from.
-    path : sequence of float
-        The trace penalties to begin with, as shares of the one at which the map is a point. Ignored where
-        the start is a map.
-    dtype : {"float64", "float32"}
-        Of the points.
-    n_threads : int, optional
-        As many as there are cores, or as NUMBA_NUM_THREADS says, if left out. The result is the same for any number.
-
-    Examples
-    --------
-    >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> from nearer.embedding import GNMDS
-    >>> points = make_gaussian(20, 2, random_state=0)
-    >>> model = GNMDS(solver=SVRG(batch_size=50), random_state=0).fit(sample_triplets(points, 800, random_state=0))
-    >>> model.score(sample_triplets(points)) > 0.9
-    True
+    start, path, dtype, n_threads
+        As for `Factored`.
     """
 
     tol: float = 1e-3
@@ -110,10 +81,6 @@ class SVRG:
     path: tuple[float, ...] = (0.3, 0.03, 0.003)
     dtype: Literal["float64", "float32"] = "float64"
     n_threads: int | None = None
-    space: ClassVar[Space] = "points"
-
-    def descents(self) -> list[SVRG]:
-        return [self]
 
     def check(self, problem: FactoredProblem) -> None:
         check_descent(problem, self)
@@ -125,18 +92,16 @@ class SVRG:
             raise ValueError(f"tol must be a finite number >= 0, got {self.tol!r}")
 
     def init(self, problem: FactoredProblem, start: PointArray | None, rng: np.random.Generator) -> SVRGState:
-        """Evaluate the start, at the penalty where the path begins, and find a first step."""
         points, path = begin_descent(problem, self, start, rng)
         sample = None if len(path) == 1 else sample_problem(problem, N_ROWS_PER_COORDINATE * points.size, rng)
         value, gradient = (sample or problem).objective_and_gradient(points, path[0])
         curvature = _curvature(problem, points, gradient, path[0])
-        seed = int(rng.integers(2**63))
-        floor = self.epsilon * curvature
-        progress = Progress(0, value, float("nan"))
-        return SVRGState(points, gradient, progress, 1 / (curvature + floor), floor, seed, (value,), path, sample)
+        floor, seed = self.epsilon * curvature, int(rng.integers(2**63))
+        step_size = 1 / (curvature + floor)
+        return SVRGState(points, gradient, Progress(0, value), step_size, floor, seed, (value,), path, sample)
 
     def step(self, problem: FactoredProblem, state: SVRGState) -> SVRGState:
-        if _has_settled(problem, state, 1, PATH_TOL):
+        if has_settled(state.recent, 1, PATH_TOL * problem.objective_at_zero):
             if len(state.path) > 1:
                 state = _next_penalty(state)
             elif state.sample is not None:
@@ -155,7 +120,7 @@ class SVRG:
             state,
             points=points,
             gradient=gradient,
-            progress=Progress(epoch, value, float("nan")),
+            progress=Progress(epoch, value),
             step_size=1 / (curvature + state.floor),
             recent=(*state.recent, value)[-WINDOW_EPOCHS - 1 :],
             rejected=0,
@@ -167,10 +132,8 @@ class SVRG:
         if state.rejected >= MAX_REJECTED_EPOCHS:
             return Outcome.STALLED
         arrived = len(state.path) == 1 and state.sample is None
-        return Outcome.CONVERGED if arrived and _has_settled(problem, state, WINDOW_EPOCHS, self.tol) else None
-
-    def value(self, state: SVRGState) -> PointArray:
-        return state.points
+        settled = arrived and has_settled(state.recent, WINDOW_EPOCHS, self.tol * problem.objective_at_zero)
+        return Outcome.CONVERGED if settled else None
 
     def _pass(self, problem: FactoredProblem, state: SVRGState) -> PointArray:
         """Return the points after one move for each batch."""
@@ -228,12 +191,6 @@ def _curvature(problem: FactoredProblem, points: PointArray, gradient: PointArra
     return (ratio / weight if weight else 0.0) + 2 * trace or 1.0
 
 
-def _has_settled(problem: FactoredProblem, state: SVRGState, window: int, tol: float) -> bool:
-    """Whether the last ``window`` epochs lowered the objective by less than ``tol`` of its value at 0, together."""
-    recent = state.recent[-window - 1 :]
-    return len(recent) > window and recent[0] - recent[-1] <= tol * problem.objective_at_zero
-
-
 def _use_all_rows(problem: FactoredProblem, state: SVRGState) -> SVRGState:
     """Return the same snapshot, from now on with all comparisons."""
     value, gradient = problem.objective_and_gradient(state.points)
@@ -276,8 +233,6 @@ def batches(source: Source, size: int, rng: np.random.Generator) -> Iterator[Row
 
 @dataclass(frozen=True, eq=False)
 class Sample(Source):
-    """Some comparisons of a source."""
-
     rows: Rows
     n: int
 
@@ -289,7 +244,6 @@ class Sample(Source):
         return len(self.rows)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
-        """Return the one block."""
         yield self.rows
 
 
