@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from nearer import Comparisons
 from nearer.data import ComparisonsFile
 from nearer.embedding import MLDS
-from nearer.embedding.scale import corrected_quantiles, numbers_of, order_of
+from nearer.embedding.mlds import corrected_quantiles, numbers_of, order_of
 from nearer.embedding.storage import load_model, save_model
 
 N = 9
@@ -313,8 +313,8 @@ def test_the_score_statistic_is_that_of_a_regression():
     """With Pearson residuals e and columns A: what a least squares fit to e explains with lengths beyond without."""
     rows = questions("quadruples", 300, 6)
     model = MLDS(lapse=0).fit(rows, answered(rows, np.arange(6) / 5, 0.4))
-    problem, theta = model._solved_problem()
-    lengths = model._questions()[0].intervals()
+    distinct, _, problem, theta = model._solved()
+    lengths = distinct.intervals()
     assert (lengths.sum(axis=1) == 0).all()
     chance = norm.cdf(problem.eta(theta))
     deviation = np.sqrt(problem.totals * chance * (1 - chance))

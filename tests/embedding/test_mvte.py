@@ -13,7 +13,7 @@ from nearer import Comparisons
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
-from nearer.embedding.mvte_search import MIN_GAIN
+from nearer.embedding.mvte import MIN_GAIN
 from nearer.model import StudentT
 from nearer.optimize import Outcome, solve
 from nearer.optimize.problems.margins import pair_distances
@@ -209,7 +209,7 @@ def test_an_interrupt_among_the_starts_ends_the_search(monkeypatch):
         solution = solve(*arguments, **settings)
         return replace(solution, outcome=Outcome.INTERRUPTED) if len(calls) == 4 else solution
 
-    monkeypatch.setattr("nearer.embedding.mvte_search.solve", interrupted_at_the_fourth)
+    monkeypatch.setattr("nearer.embedding.mvte.solve", interrupted_at_the_fourth)
     model = MVTE(n_views=2, alpha=3.0, n_init=9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="best views so far"), pytest.raises(KeyboardInterrupt):
         model.fit(ROWS[:500])

@@ -9,7 +9,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
-from nearer.embedding.fitting import LossEmbedding, Recipe, align_fit, check_solver, fit
+from nearer.embedding.fitting import LossEmbedding, Recipe, check_solver, fit
 from nearer.model import CrowdKernel, Hinge, Logistic, Loss, StudentT
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import SVRG, Factored, Projected
@@ -65,26 +65,16 @@ class Classical(LossEmbedding):
         recipe = self._recipe(isinstance(comparisons, Comparisons))
         with self._warning_of_early_interrupt():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
+        self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
 
     def _recipe(self, in_memory: bool = True) -> Recipe:
-        solver = self._solver()
+        named = {"factored": Factored(), "svrg": SVRG(), "projected": Projected(self.n_components)}
+        check_solver(self.solver, named)
+        solver: AnySolver = named[self.solver] if isinstance(self.solver, str) else self.solver
         if self.device is not None:
             solver = for_device(solver, self.device, in_memory=in_memory)
         return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
-
-    def _solver(self) -> AnySolver:
-        if not isinstance(self.solver, str):
-            return check_solver(self.solver)
-        solvers: dict[str, AnySolver] = {
-            "factored": Factored(),
-            "svrg": SVRG(),
-            "projected": Projected(self.n_components),
-        }
-        if self.solver not in solvers:
-            raise ValueError(f"solver must be one of {[*solvers]} or a solver object, got {self.solver!r}")
-        return solvers[self.solver]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
@@ -17,7 +16,6 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.embedding.distillation import distill_gram
 from nearer.embedding.dmoe_search import (
     Candidate,
-    CrossValidation,
     FixedSettings,
     Rank,
     SearchResult,
@@ -25,8 +23,9 @@ from nearer.embedding.dmoe_search import (
     can_tune,
     candidate_paths,
     comparisons_per_object,
+    cross_validate,
 )
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, check_solver, fit, refine_map, refit_map
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, check_solver, fit, refine_map, refit_map
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
@@ -36,20 +35,15 @@ from nearer.optimize.solvers.device_lbfgs import for_device
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
-_SOLVERS: dict[str, AnySolver] = {
-    "admm": ADMM(),
-    "paper": Paper(),
-    "closed": ClosedForm(),
-    "factored": Factored(),
-}
+_SOLVERS: dict[str, AnySolver] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm(), "factored": Factored()}
 _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
-MAX_OBJECTS_CONVEX, MAX_COMPARISONS_CONVEX = 500, 50_000
+_MAX_OBJECTS_CONVEX, _MAX_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
-OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
+_OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 _SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solver"}
-MAX_FEW_PER_OBJECT = 15  # for each object
+_MAX_FEW_PER_OBJECT = 15
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -176,7 +170,7 @@ class DMOE(GramEmbedding):
                 fitted = self._average_predictors(fitted, comparisons, kind)
         if self._search is not None and self._search.interrupted:
             fitted = fitted.interrupted()
-        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
+        self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
@@ -186,16 +180,16 @@ class DMOE(GramEmbedding):
         given = self._fixed_settings()
         if given.rank is not None and kind == "factored":
             raise ValueError(
-                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {MAX_OBJECTS_CONVEX} objects "
-                f"and {MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {_MAX_OBJECTS_CONVEX} objects "
+                f"and {_MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
             )
-        if not given.penalty.is_open or kind == "other" or not isinstance(comparisons, Comparisons):
+        if not given.penalty.is_open or kind == "other":
             return None
-        if not can_tune(comparisons):
+        if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
         tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
-        rng = stream(0 if self.random_state is None else self.random_state, "folds")
-        return CrossValidation(tried, closed=kind == "closed").run(comparisons, rng) if tried else None
+        rng = self._repeatable_rng("folds")
+        return cross_validate(comparisons, tried, rng, closed=kind == "closed") if tried else None
 
     def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
@@ -203,10 +197,9 @@ class DMOE(GramEmbedding):
 
     def _kind(self, n_objects: int, n_comparisons: int) -> Kind:
         """Return which settings the solver leaves to choose from."""
-        if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
-            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
+        check_solver(self.solver, {"auto": None, **_SOLVERS})
         if self.solver == "auto":
-            small = n_objects <= MAX_OBJECTS_CONVEX and n_comparisons <= MAX_COMPARISONS_CONVEX
+            small = n_objects <= _MAX_OBJECTS_CONVEX and n_comparisons <= _MAX_COMPARISONS_CONVEX
             return "auto" if small and (self.power in (None, 1, 2) or self.rank is not None) else "factored"
         if self.solver == "admm" or isinstance(self.solver, ADMM):
             return "admm"
@@ -221,7 +214,8 @@ class DMOE(GramEmbedding):
         over_points = isinstance(given.rank, int) or kind == "factored"
         usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
         # There is no other nu in the closed form and in Algorithm 1.
-        few = paper or kind == "closed" or len(comparisons) <= MAX_FEW_PER_OBJECT * _n_compared(comparisons)
+        n = comparisons.n_objects if isinstance(comparisons, StreamedComparisons) else seen_objects(comparisons).sum()
+        few = paper or kind == "closed" or len(comparisons) <= _MAX_FEW_PER_OBJECT * n
         rank = given.rank or (self.n_components if kind == "factored" else "full")
         return given.fill(Candidate(usual, float(few), 2, rank))
 
@@ -239,12 +233,10 @@ class DMOE(GramEmbedding):
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
-            return check_solver(self.solver)
-        if self.solver != "auto":
-            return _SOLVERS[self.solver]
-        if self._choice.rank == "full":
-            return _SOLVERS["admm"]
-        return OF_RANK if kind == "auto" else _SOLVERS["factored"]
+            return self.solver
+        if self.solver == "auto" and self._choice.rank != "full":
+            return _OF_RANK if kind == "auto" else _SOLVERS["factored"]
+        return _SOLVERS["admm" if self.solver == "auto" else self.solver]
 
     def _check_device(self, kind: Kind) -> None:
         """Reject a device that has nothing to do, before a search that may take minutes."""
@@ -270,7 +262,7 @@ class DMOE(GramEmbedding):
         if choice.rank == p or (choice.rank == "full" and best is None):
             return fitted
         best = best or choice
-        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
+        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, _OF_RANK, p))
 
     def _average_predictors(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
         """Average the Gram matrices by share, then distil the map from the average."""
@@ -281,13 +273,11 @@ class DMOE(GramEmbedding):
             return fitted
         if predictor is None or not isinstance(comparisons, Comparisons):
             return fitted
-        rng = stream(0 if self.random_state is None else self.random_state, "questions")
+        rng, weighted = self._repeatable_rng("questions"), with_positive_weight(comparisons)
         try:
             predictor = average_predictors(found, comparisons, predictor)
             fitted = replace(fitted, predictor=predictor)
-            points, interrupted = distill_gram(
-                with_positive_weight(comparisons), predictor, found.calibration, fitted.embedding, rng
-            )
+            points, interrupted = distill_gram(weighted, predictor, found.calibration, fitted.embedding, rng)
         except KeyboardInterrupt:
             return fitted.interrupted()
         fitted = replace(fitted, embedding=points)
@@ -301,17 +291,16 @@ class DMOE(GramEmbedding):
     def _with_chosen_settings(self) -> DMOE:
         """Return an unfitted DMOE with the settings, their shares and the calibration of this fit."""
         check_is_fitted(self)
-        same: DMOE = clone(self)
+        same: DMOE = self._copy_with()
         if self._search is not None and self._search.has_best and not self._search.interrupted:
             same._reused_search = self._search
             return same
         # Without a Gram matrix there is no rank to ask for.
         rank = self.rank_ if self.solver == "auto" and hasattr(self, "gram_") else self.rank
-        same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
-        return same
+        return same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
 
     def __sklearn_clone__(self) -> Self:
-        copy: Self = super().__sklearn_clone__()
+        copy = super().__sklearn_clone__()
         if hasattr(self, "_reused_search"):
             copy._reused_search = self._reused_search
         return copy
@@ -320,8 +309,7 @@ class DMOE(GramEmbedding):
         """Set parameters; those of the search are searched again, also after `_with_chosen_settings`."""
         if params.keys() & _SEARCHED_PARAMETERS:
             self.__dict__.pop("_reused_search", None)
-        result: Self = super().set_params(**params)
-        return result
+        return super().set_params(**params)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
@@ -335,8 +323,10 @@ class DMOE(GramEmbedding):
         holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
         return np.column_stack([1 - holds, holds])
 
-    def _store_fit(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
-        super()._store_fit(fitted, comparisons, solver)
+    def _store_fit(
+        self, fitted: Fitted, comparisons: Judgments, solver: AnySolver, onto: FloatArray | None = None
+    ) -> None:
+        super()._store_fit(fitted, comparisons, solver, onto)
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
@@ -352,10 +342,3 @@ class DMOE(GramEmbedding):
                 self._spread = fitted.predictor.spread(seen)
             else:
                 self._spread = mean_squared_distance_of_points(self.embedding_[seen])
-
-
-def _n_compared(comparisons: Judgments) -> int:
-    """Return the number of objects that comparisons mention; of a file, the number of all objects."""
-    if isinstance(comparisons, StreamedComparisons):
-        return comparisons.n_objects
-    return int(seen_objects(comparisons).sum())

@@ -23,7 +23,7 @@ from nearer.data.labels import read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.classical import Classical
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, usable_start
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, usable_start
 from nearer.geometry import double_center, embedding_from_gram, to_principal_axes
 from nearer.model import DistanceHinge, Hinge, Loss
 from nearer.optimize.problems.points import GraphProblem, GraphTriplets, laplacian_spectrum
@@ -192,14 +192,14 @@ class LOE(SOE):
     device: str | None = field(default=None, init=False)
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
-        solver = self._solver()
-        if self.solver == "factored":
-            solver = Factored(tol=1e-5)  # what is left of a fold costs little, and is worth the steps
+        recipe = self._recipe()
+        # What is left of a fold costs little, and is worth the steps.
+        solver = Factored(tol=1e-5) if self.solver == "factored" else recipe.solver
         if not isinstance(solver, Factored):
             super()._fit_graph(graph, comparisons, callback)
             return
         with self._warning_of_early_interrupt(), limited_blas("points", graph.n_objects):
-            fitted = fit_graph_points(graph, self._recipe(), solver, stream(self.random_state, "start"), callback)
+            fitted = fit_graph_points(graph, recipe, solver, stream(self.random_state, "start"), callback)
         self._store_fit(fitted, comparisons, solver)
         self._report(fitted)
 
@@ -390,8 +390,8 @@ class SPE(GraphInputMixin, GramEmbedding):
         points = np.zeros((n, solution.value.shape[1]))
         points[seen] = solution.value
         embedding = embedding_from_gram(points @ points.T, self.n_components)
-        fitted = align_fit(Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf), onto)
-        self._store_fit(fitted, comparisons, solver)
+        fitted = Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf)
+        self._store_fit(fitted, comparisons, solver, onto)
         self.__dict__.pop("gram_", None)  # of an earlier fit
         if points.shape[1] > self.n_components:
             self.gram_ = points @ points.T

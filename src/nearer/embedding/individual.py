@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, ndtri
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
@@ -147,8 +146,7 @@ class IndividualDifferences(OrdinalEmbedding):
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, with the spread of weights that was found."""
         check_is_fitted(self)
-        same: OrdinalEmbedding = clone(self).set_params(spread=self.spread_)
-        return same
+        return self._copy_with(spread=self.spread_)
 
     def _rotate(self, axes: FloatArray) -> None:
         if self.axes_identified_:
@@ -194,7 +192,7 @@ class IndividualDifferences(OrdinalEmbedding):
             assert callback is not None
             callback(progress)
         if found.interrupted:
-            self._warn_of_outcome("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
+            self._warn("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
         elif not found.converged:
             self._warn("the iterations ran out before the map had settled. The result is usable; check the answers")
 
@@ -227,7 +225,6 @@ class IndividualDifferences(OrdinalEmbedding):
     def _add_objects(self, added: Comparisons) -> None:
         """Place new objects where the added answers are likeliest, everything else as it is."""
         self.embedding_ = place_objects(self.embedding_, self._people, self._numbers, self.people_, added)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
 
 
 def _people_of(comparisons: Comparisons) -> Labels:

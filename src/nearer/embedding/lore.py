@@ -15,7 +15,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restrict_to_seen, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, align_fit, fit_points
+from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points
 from nearer.geometry import to_principal_axes
 from nearer.model import Loss, SoftHinge
 from nearer.optimize.problems.points import FactoredProblem, Penalty
@@ -122,7 +122,7 @@ class LORE(LossEmbedding):
         trace = float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0
         fitted = Fitted(embedding, solution, trace, 0.0, problem.factored.total_weight, first.vanishing_trace)
         same_columns = start is not None and start.shape == embedding.shape
-        self._store_fit(align_fit(fitted, start if same_columns else None), comparisons, solver)
+        self._store_fit(fitted, comparisons, solver, start if same_columns else None)
         self.singular_values_, self.dimension_ = sizes, len(sizes)
         self._report(fitted)
 

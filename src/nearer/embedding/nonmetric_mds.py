@@ -228,7 +228,7 @@ class NonmetricMDS(LossEmbedding):
     def _report_solution(self, solution: Solution[FloatArray]) -> None:
         outcome = solution.outcome
         if solution.interrupted:
-            self._warn_of_outcome(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
+            self._warn(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
         elif not outcome.ok:
             self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
 

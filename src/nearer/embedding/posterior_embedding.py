@@ -412,7 +412,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             message = bimodality_message(self.bimodal_objects_)
             self._warn(f"{message}; answers that compare them with others would decide")
         if sampled.interrupted:
-            self._warn_of_outcome("the fit was interrupted; what was drawn so far is on the estimator", True)
+            self._warn("the fit was interrupted; what was drawn so far is on the estimator", True)
 
     def _model(self, comparisons: Comparisons) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
@@ -463,10 +463,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         return PosteriorSummary(embedding, covariances, dimension, evidence, bimodal, interrupted)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
-        return super().decision_function(X)
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
         holds = self._probabilities(self._comparisons(X).quadruplets)
@@ -496,7 +492,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         away = aligned - centers
         everywhere = np.concatenate([posterior.compared, np.arange(before, added.n_objects)])
         self._posterior = replace(posterior, compared=everywhere)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
         self.embedding_ = np.vstack([old, centers])
         new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))

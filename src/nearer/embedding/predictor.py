@@ -21,7 +21,7 @@ from scipy.special import expit
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.model.answers import answer_probability
-from nearer.optimize.problems.gram import with_specificities
+from nearer.optimize.problems.gram import Gram, with_specificities
 from nearer.optimize.problems.margins import MarginMap, clear_ties
 
 _LAPSE_LOGIT_MEAN, _LAPSE_LOGIT_SD = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
@@ -42,6 +42,12 @@ class Predictor(NamedTuple):
         beyond = diagonal * np.diagonal(with_specificities(gram, specificities)) - np.diagonal(gram)
         beyond = beyond - beyond.min()
         return cls(with_specificities(gram, beyond), beyond)
+
+    @classmethod
+    def over_all_objects(cls, found: Gram, seen: NDArray[np.intp], n_objects: int, diagonal: float) -> Self:
+        """Return the predictor for a solution over the objects that are seen."""
+        everywhere = found.expand(seen, n_objects)
+        return cls.from_solution(everywhere.matrix, everywhere.specificities, diagonal)
 
     def margins(self, comparisons: Comparisons) -> FloatArray:
         """Return the margins of comparisons as answered, (m,)."""
