@@ -33,6 +33,8 @@ from nearer.optimize.solvers import Restarts
 from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.sampling.model import distinct_comparisons
 
+_START_TRACE = 0.1  # of the start of new objects alone
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IndividualDifferences(OrdinalEmbedding):
@@ -49,7 +51,7 @@ class IndividualDifferences(OrdinalEmbedding):
     n_components : int >= 2, default 2
         Dimension p of the map.
     spread : float >= 0, optional
-        Standard deviation of the logarithms of weights; 0 gives the common map alone. SearchState if left out.
+        Standard deviation of the logarithms of weights; 0 gives the common map alone. Left out, it is found.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -113,7 +115,7 @@ class IndividualDifferences(OrdinalEmbedding):
         the common map otherwise.
         """
         comparisons = self._comparisons(X)
-        return clear_ties(*self._weighted_distances(comparisons, person_of_each(self.people_, comparisons)))
+        return clear_ties(*self._weighted_distances(comparisons, _person_of_each(self.people_, comparisons)))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
@@ -122,7 +124,7 @@ class IndividualDifferences(OrdinalEmbedding):
         weights, steepness and lapse rate are as usual otherwise.
         """
         comparisons = self._comparisons(X)
-        person = person_of_each(self.people_, comparisons)
+        person = _person_of_each(self.people_, comparisons)
         near, far = self._weighted_distances(comparisons, person)
         far = np.where(clear_ties(near, far) == 0, near, far)  # a tie is even to the last bit
         steepness, kernel, lapse = self._numbers
@@ -140,8 +142,7 @@ class IndividualDifferences(OrdinalEmbedding):
         check_is_fitted(self)
         check_level(level)
         reach = float(ndtri(0.5 + level / 2)) * self._log_weights_error
-        ends: FloatArray = self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
-        return ends
+        return self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, with the spread of weights that was found."""
@@ -160,9 +161,8 @@ class IndividualDifferences(OrdinalEmbedding):
         """Reject inconsistent fitted values."""
         super()._check_state()
         n_people, p = len(self.people_), self.embedding_.shape[1]
-        if self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
-            raise ValueError(f"its weights are not those of {n_people} people")
-        if self.weights_.shape != (n_people, p) or self._log_weights_error.shape != (n_people, p):
+        weights = self.weights_.shape == self._log_weights_error.shape == (n_people, p)
+        if not weights or self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
             raise ValueError(f"its weights are not those of {n_people} people")
         if self._numbers.shape != (3,) or not np.isfinite(self._numbers).all():
             raise ValueError("its model of answers holds something else than finite numbers")
@@ -179,18 +179,28 @@ class IndividualDifferences(OrdinalEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
-        people = _people_of(comparisons)
+        if not (comparisons.sample_weight > 0).any():
+            raise ValueError("all comparisons have weight 0; there is nothing to fit")
+        if comparisons.annotators is None:
+            raise ValueError(
+                "the comparisons do not say who answered; pass annotators= when making them, or "
+                "columns={'annotator': NAME} when reading a file. Without people, take another method, such as "
+                "PosteriorEmbedding"
+            )
+        people = factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]
+        if len(people) < 2:
+            raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
         rng = stream(self.random_state, "start")
         with (
             self._warning_of_early_interrupt(),
             limited_blas("points", comparisons.n_objects),
             progress_bar("fit", MAX_STEPS) as bar,
         ):
-            found = search(comparisons, self.n_components, self.spread, rng, start, lambda _: bar.update())
+            found = search(comparisons, self.n_components, self.spread, rng, start, bar.update)
         self._store_search(found, people, comparisons)
-        for progress in self.history_ if callback is not None else ():
-            assert callback is not None
-            callback(progress)
+        if callback is not None:
+            for progress in self.history_:
+                callback(progress)
         if found.interrupted:
             self._warn("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
         elif not found.converged:
@@ -224,63 +234,37 @@ class IndividualDifferences(OrdinalEmbedding):
 
     def _add_objects(self, added: Comparisons) -> None:
         """Place new objects where the added answers are likeliest, everything else as it is."""
-        self.embedding_ = place_objects(self.embedding_, self._people, self._numbers, self.people_, added)
+        points, (n, p) = self.embedding_, self.embedding_.shape
+        start = place_points(points, added, CrowdKernel(), _START_TRACE)
+        if start.interrupted:
+            raise KeyboardInterrupt
+        answers, counting = distinct_comparisons(added), with_positive_weight(added)
+        who = np.full(1, len(self.people_))
+        if counting.annotators is not None:
+            who = _positions_among(self.people_, factorize(counting.annotators)[0])
+        everybody = np.vstack([self._people, np.zeros(p + 1)])
+        answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
+        # What the spread is does not matter: people stay as they are.
+        model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
+
+        def loss(new: FloatArray) -> tuple[float, FloatArray]:
+            everything = np.vstack([points, new.reshape(-1, p)])
+            value, gradient = model.density(model.pack(Unknowns(everything, everybody, self._numbers)))
+            return -value, -gradient[n * p : added.n_objects * p]
+
+        ended = minimize(loss, start.value[n:].ravel(), jac=True, method="L-BFGS-B")
+        self.embedding_ = np.vstack([points, ended.x.reshape(-1, p)])
 
 
-def _people_of(comparisons: Comparisons) -> Labels:
-    """Return who answered; reject comparisons without two people or more."""
-    if not (comparisons.sample_weight > 0).any():
-        raise ValueError("all comparisons have weight 0; there is nothing to fit")
-    if comparisons.annotators is None:
-        raise ValueError(
-            "the comparisons do not say who answered; pass annotators= when making them, or "
-            "columns={'annotator': NAME} when reading a file. Without people, take another method, such as "
-            "PosteriorEmbedding"
-        )
-    people = factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]
-    if len(people) < 2:
-        raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
-    return people
-
-
-_START_TRACE = 0.1  # of the start alone
-
-
-def positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
+def _positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
     """Return the number that each label has among people; the number after the last for somebody else."""
     known = {label: number for number, label in enumerate(people.tolist())}
     return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.intp)
 
 
-def person_of_each(people: Labels, comparisons: Comparisons) -> NDArray[np.intp]:
+def _person_of_each(people: Labels, comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the person of each row, (m,); that after the last for nobody in particular."""
     if comparisons.annotators is None:
         return np.full(len(comparisons), len(people))
     labels, person = factorize(comparisons.annotators)
-    return positions_among(people, labels)[person]
-
-
-def place_objects(
-    points: FloatArray, traits: FloatArray, numbers: FloatArray, people: Labels, added: Comparisons
-) -> FloatArray:
-    """Return the points of all objects, the first of which, and everything about people, are given."""
-    n, p = points.shape
-    start = place_points(points, added, CrowdKernel(), _START_TRACE)
-    if start.interrupted:
-        raise KeyboardInterrupt
-    answers, counting = distinct_comparisons(added), with_positive_weight(added)
-    who = np.full(1, len(people))
-    if counting.annotators is not None:
-        who = positions_among(people, factorize(counting.annotators)[0])
-    everybody = np.vstack([traits, np.zeros(p + 1)])
-    answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
-    # What the spread is does not matter: people stay as they are.
-    model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
-
-    def loss(new: FloatArray) -> tuple[float, FloatArray]:
-        everything = np.vstack([points, new.reshape(-1, p)])
-        value, gradient = model.density(model.pack(Unknowns(everything, everybody, numbers)))
-        return -value, -gradient[n * p : added.n_objects * p]
-
-    ended = minimize(loss, start.value[n:].ravel(), jac=True, method="L-BFGS-B")
-    return np.vstack([points, ended.x.reshape(-1, p)])
+    return _positions_among(people, labels)[person]
