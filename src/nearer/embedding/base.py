@@ -219,12 +219,15 @@ class OrdinalEmbedding(
         check_is_fitted(self)
         if X is not None:
             self._check_objects(X)
-        output = _wrap_data_with_container("transform", self.embedding_, None, self)
-        return output.set_axis(self.objects_) if hasattr(output, "set_axis") else output
+        return self._wrapped_map()
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
         """Fit and return the map as `transform` does, shape (n_objects_, n_components)."""
-        return self.fit(X, y, sample_weight).transform()
+        return self.fit(X, y, sample_weight)._wrapped_map()
+
+    def _wrapped_map(self) -> Any:
+        output = _wrap_data_with_container("transform", self.embedding_, None, self)
+        return output.set_axis(self.objects_) if hasattr(output, "set_axis") else output
 
     def _check_objects(self, X: Any) -> None:
         """Reject what is not about the objects of the map."""

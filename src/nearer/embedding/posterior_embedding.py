@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ from nearer.sampling.chains import SamplingResult
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import (
     HYPERPARAMETERS,
-    DistinctComparisons,
     Draws,
     Model,
     Population,
@@ -117,17 +115,6 @@ class PosteriorSample:
         return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
 
 
-class PosteriorSummary(NamedTuple):
-    """One map of the posterior, how its draws scatter around it, and the number of dimensions."""
-
-    embedding: FloatArray
-    covariances: FloatArray  # (n, p, p)
-    dimension: int | None
-    dimension_evidence: FloatArray
-    bimodal: NDArray[np.integer]  # positions of objects that may lie in either of two places
-    interrupted: bool
-
-
 def check_convergence(
     sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
 ) -> tuple[dict[str, Diagnosis], list[str]]:
@@ -135,15 +122,13 @@ def check_convergence(
     if isinstance(sampler, Variational):  # which has no chains
         return {}, []
     chains, n_draws, _ = sampled.unknowns.shape
-    quantities = {"log_density": sampled.densities}
-    for number, name in enumerate(HYPERPARAMETERS):
-        quantities[name] = sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
+    numbers = np.moveaxis(sampled.unknowns[:, :, -len(HYPERPARAMETERS) :], 2, 0)
+    quantities = {"log_density": sampled.densities, **dict(zip(HYPERPARAMETERS, numbers, strict=True))}
     diagnostics = {name: diagnose(values) for name, values in quantities.items()}
-    distances = [diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]
     # NaN: a distance that never changed, or too few draws.
-    rhats, sizes = np.array(distances).T
-    rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
-    worst = diagnostics["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
+    rhats, sizes = np.array([diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]).T
+    largest, smallest = np.nan_to_num(rhats, nan=np.inf).max(), np.nan_to_num(sizes, nan=0.0).min()
+    worst = diagnostics["distances"] = Diagnosis(float(largest), float(smallest))
     problems = []
     compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
     if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
@@ -367,9 +352,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
             return self.solver
         work = len(model.comparisons) * model.n_components
         named: dict[Any, Callable[[], Sampler]] = {
-            "auto": partial(Microcanonical.for_work, work),
+            "auto": lambda: Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough,
-            "fast": partial(Microcanonical.for_cross_validation, work),
+            "fast": lambda: Microcanonical.for_cross_validation(work),
             "nuts": NUTS,
             "variational": Variational,
         }
@@ -387,15 +372,27 @@ class PosteriorEmbedding(OrdinalEmbedding):
         rng = stream(self.random_state, "start")
         sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng)
-        summary = self._summary(posterior, model.comparisons, comparisons, rng, start)
-        sampled = replace(sampled, interrupted=sampled.interrupted or summary.interrupted)
-        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=summary.bimodal.size > 0)
-        self._store_map(summary.embedding, comparisons)
-        self._store_covariances(summary.covariances)
+        draws, known = posterior.draws, posterior.compared_draws
+        dimension, evidence = _dimension(known, comparisons)
+        n_components = self.n_components or dimension or min(2, known.points.shape[2])
+        asked, weights = compared[model.comparisons.quadruplets], model.comparisons.total_weights
+        points, interrupted = distill_posterior(
+            asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
+        )
+        embedding, covariances = align_draws(draws, points, compared)
+        if start is not None and start.shape[1] == n_components:
+            rotated = align(embedding, start, scaling=False, moving=False, seen=compared)
+            embedding, covariances = align_draws(draws, rotated, compared)
+        places = align(known.points, embedding[compared])
+        bimodal = compared[bimodal_objects(places, embedding[compared])]
+        sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
+        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=bimodal.size > 0)
+        self._store_map(embedding, comparisons)
+        self._store_covariances(covariances)
         self._posterior = posterior
         self.solver_: Any = sampler
-        self.dimension_, self.dimension_evidence_ = summary.dimension, summary.dimension_evidence
-        self.bimodal_objects_ = self.objects_[summary.bimodal].tolist()
+        self.dimension_, self.dimension_evidence_ = dimension, evidence
+        self.bimodal_objects_ = self.objects_[bimodal].tolist()
         self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         self.diagnostics_ = diagnostics
@@ -435,34 +432,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
         return self.n_jobs or default_threads()
 
-    def _summary(
-        self,
-        posterior: PosteriorSample,
-        distinct: DistinctComparisons,
-        comparisons: Comparisons,
-        rng: np.random.Generator,
-        onto: FloatArray | None,
-    ) -> PosteriorSummary:
-        """Return the dimension, and one map of that dimension that answers most like the posterior."""
-        draws, compared = posterior.draws, posterior.compared
-        known = posterior.compared_draws
-        evidence = dimension_shares(known)
-        probable = int(evidence.argmax()) + 1
-        dimension: int | None = min(probable, max(n_resolvable_dimensions(known, probable), 2))
-        # A generator of its own: what is drawn for the map must not depend on the number of trials.
-        if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
-            dimension = None
-        n_components = self.n_components or dimension or min(2, known.points.shape[2])
-        asked, weights, exposure = compared[distinct.quadruplets], distinct.total_weights, posterior.model.exposure
-        found, interrupted = distill_posterior(asked, weights, exposure, draws, n_components, rng, self._n_threads())
-        embedding, covariances = align_draws(draws, found, compared)
-        if onto is not None and onto.shape[1] == n_components:
-            rotated = align(embedding, onto, scaling=False, moving=False, seen=compared)
-            embedding, covariances = align_draws(draws, rotated, compared)
-        places = align(known.points, embedding[compared])
-        bimodal = compared[bimodal_objects(places, embedding[compared])]
-        return PosteriorSummary(embedding, covariances, dimension, evidence, bimodal, interrupted)
-
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
         holds = self._probabilities(self._comparisons(X).quadruplets)
@@ -495,3 +464,13 @@ class PosteriorEmbedding(OrdinalEmbedding):
         self.embedding_ = np.vstack([old, centers])
         new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))
+
+
+def _dimension(known: Draws, comparisons: Comparisons) -> tuple[int | None, FloatArray]:
+    """Return the number of dimensions, None where the answers may be guesses, and the probability of each number."""
+    evidence = dimension_shares(known)
+    probable = int(evidence.argmax()) + 1
+    # A generator of its own: what is drawn for the map must not depend on the number of trials.
+    if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
+        return None, evidence
+    return min(probable, max(n_resolvable_dimensions(known, probable), 2)), evidence
