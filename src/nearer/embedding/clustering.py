@@ -12,6 +12,7 @@ larger than any that random answers to the same questions give. The linkage is o
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -41,6 +42,7 @@ _MOST_CLUSTERS = 10  # that are tried if their number is left open
 _MAX_DENSE_OBJECTS = 200  # objects, up to which all eigenvalues take no longer than an iteration for one
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ComparisonHC(ClusterMixin, BaseEstimator):
     """Hierarchical clustering straight from comparisons, without a map (Ghoshdastidar, Perrot, von Luxburg 2019).
 
@@ -83,16 +85,9 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
     (['bus', 'car', 'cat', 'cow', 'dog', 'tram'], [0, 0, 1, 1, 1, 0])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        linkage: Literal["average", "4-AL"] = "average",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.random_state = random_state
+    n_clusters: int | None = field(default=None, kw_only=False)
+    linkage: Literal["average", "4-AL"] = "average"
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Build the tree, and cut it.

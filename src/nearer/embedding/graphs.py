@@ -23,7 +23,7 @@ from nearer.data.labels import read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.classical import Classical
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, usable_start
+from nearer.embedding.fitting import Fitted, GramEmbedding, usable_start
 from nearer.geometry import double_center, embedding_from_gram, to_principal_axes
 from nearer.model import DistanceHinge, Hinge, Loss
 from nearer.optimize.problems.points import GraphProblem, GraphTriplets, laplacian_spectrum
@@ -100,8 +100,7 @@ class GraphInputMixin(OrdinalEmbedding):
                 "add empty rows and columns for objects without neighbors"
             )
         size = MAX_TRIPLETS if graph.n_triplets > MAX_TRIPLETS else None
-        rng = stream(0 if self.random_state is None else self.random_state, "triplets")
-        comparisons = graph_triplets(graph, size, rng)
+        comparisons = graph_triplets(graph, size, self._repeatable_rng("triplets"))
         if objects is not None:
             labels = read_objects(objects)
             if len(labels) != graph.n_objects:
@@ -112,8 +111,7 @@ class GraphInputMixin(OrdinalEmbedding):
         return self
 
     def _check_objects(self, X: Any) -> None:
-        is_graph = sp.issparse(X)
-        if not is_graph:
+        if not sp.issparse(X):
             super()._check_objects(X)
         elif X.shape != (self.n_objects_, self.n_objects_):
             raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")
@@ -198,35 +196,31 @@ class LOE(SOE):
         if not isinstance(solver, Factored):
             super()._fit_graph(graph, comparisons, callback)
             return
+        problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
+        if solver.validation:
+            raise ValueError(
+                "validation holds out comparisons; a graph is fitted whole, pass solver settings without it"
+            )
+        # The tolerance is meant for each edge: most triplets of a large graph never cost anything, so that their mean
+        # would be small from the beginning.
+        per_triplet = replace(solver, tol=solver.tol / problem.n_triplets_per_edge)
+        per_triplet.check(problem)
+        rng = stream(self.random_state, "start")
         with self._warning_of_early_interrupt(), limited_blas("points", graph.n_objects):
-            fitted = fit_graph_points(graph, recipe, solver, stream(self.random_state, "start"), callback)
+            spectrum = laplacian_spectrum(problem, problem.rank)
+            problem = replace(problem, spectrum=spectrum)
+            penalized = recipe.penalty.over_points(problem, float(spectrum.eigenvalues[0]))
+            problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
+            descents = (_descend(problem, descent, rng, callback) for descent in per_triplet.descents())
+            tolerance = agreement_tolerance(per_triplet.tol) * problem.objective_at_zero
+            best = best_of_restarts(descents, tolerance)
+            embedding = to_principal_axes(np.asarray(best.value, np.float64), np.ones(graph.n_objects, dtype=bool))
+        fitted = Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)
         self._store_fit(fitted, comparisons, solver)
         self._report(fitted)
 
 
-def fit_graph_points(
-    graph: Graph, recipe: Recipe, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
-) -> Fitted:
-    """Solve for points of a graph; the map is these points, centered, axes in order of falling variance."""
-    # The tolerance is meant for each edge: most triplets of a large graph never cost anything, so that their mean would
-    # be small from the beginning.
-    problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
-    if solver.validation:
-        raise ValueError("validation holds out comparisons; a graph is fitted whole, pass solver settings without it")
-    solver = replace(solver, tol=solver.tol / problem.n_triplets_per_edge)
-    solver.check(problem)
-    spectrum = laplacian_spectrum(problem, problem.rank)
-    problem = replace(problem, spectrum=spectrum)
-    penalized = recipe.penalty.over_points(problem, float(spectrum.eigenvalues[0]))
-    problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
-    descents = (descend(problem, descent, rng, callback) for descent in solver.descents())
-    best = best_of_restarts(descents, agreement_tolerance(solver.tol) * problem.objective_at_zero)
-    everything = np.ones(graph.n_objects, dtype=bool)
-    embedding = to_principal_axes(np.asarray(best.value, np.float64), everything)
-    return Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)
-
-
-def descend(
+def _descend(
     problem: GraphProblem, solver: Factored, rng: np.random.Generator, callback: Callback | None
 ) -> Solution[PointArray]:
     """Return where a descent ends; one that starts with the graph begins with an extra dimension."""
@@ -240,12 +234,12 @@ def descend(
         pressed = replace(
             problem, rank=rank + 1, pressure=pressure / (problem.n_objects * problem.n_triplets_per_edge), flat=rank
         )
-        start = rescaled_start(problem, to_principal_axes(points, everything))
+        start = _rescaled_start(problem, to_principal_axes(points, everything))
         solution = solve(pressed, short, start, rng=rng, callback=callback)
         points, n_iter = np.asarray(solution.value, np.float64), n_iter + solution.n_iter
         if solution.interrupted:
             return replace(solution, value=to_principal_axes(points, everything)[:, :rank], n_iter=n_iter)
-    flat = rescaled_start(problem, to_principal_axes(points, everything)[:, :rank])
+    flat = _rescaled_start(problem, to_principal_axes(points, everything)[:, :rank])
     solution = solve(problem, solver, flat, rng=rng, callback=callback)
     return replace(solution, n_iter=n_iter + solution.n_iter)
 
@@ -264,21 +258,19 @@ def isomap_start(graph: Graph, n_components: int) -> FloatArray:
     sizes = np.sum(among**2, axis=0)
     sizes[sizes <= 1e-12 * sizes[0]] = np.inf
     away = squares - squares[:, landmarks].mean(axis=1, keepdims=True)
-    points: FloatArray = -(away.T @ among) / (2 * sizes)
+    points = -(away.T @ among) / (2 * sizes)
     # A dimension that starts at 0 has no gradient and would stay there, and objects at one place would stay together.
     points += stream(0, "start").normal(scale=0.01 * np.sqrt(np.mean(points**2)), size=points.shape)
     return points
 
 
-def rescaled_start(problem: GraphProblem, points: FloatArray) -> FloatArray:
+def _rescaled_start(problem: GraphProblem, points: FloatArray) -> FloatArray:
     """Return points scaled such that the loss is least, of sizes at which neighbors are 0.1 to 100 apart."""
     first, second = problem.graph.edges.T
     typical = float(np.mean(np.linalg.norm(points[first] - points[second], axis=1)))
     # A grid, not a search: rounding must not decide where the descent begins.
     scales = np.geomspace(0.1, 100, 31) / typical
-    best = min(scales, key=lambda scale: problem.loss_and_gradient(scale * points)[0])
-    result: FloatArray = best * points
-    return result
+    return min(scales, key=lambda scale: problem.loss_and_gradient(scale * points)[0]) * points
 
 
 MAX_OBJECTS_FULL_RANK = 300
@@ -360,38 +352,34 @@ class SPE(GraphInputMixin, GramEmbedding):
         if self.connectivity != "knn":
             raise ValueError("comparisons do not define a b-matching; pass a graph, or connectivity='knn'")
         among, seen = restrict_to_seen(with_positive_weight(comparisons))
-        before = usable_start(start, self._rank(comparisons.n_objects))
-        known = None if before is None else before[seen]
-        self._solve(GivenComparisons(among), seen, comparisons, known, callback, onto=start)
+        self._solve(GivenComparisons(among), seen, comparisons, callback, start)
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
         oracle: Oracle = NearestNeighbors(graph) if self.connectivity == "knn" else BMatching(graph)
-        self._solve(oracle, np.arange(graph.n_objects), comparisons, None, callback)
-
-    def _rank(self, n_objects: int) -> int:
-        usual = n_objects if n_objects <= MAX_OBJECTS_FULL_RANK else max(_DEFAULT_RANK, self.n_components)
-        return max(1, min(usual if self.rank is None else int(self.rank), n_objects))
+        self._solve(oracle, np.arange(graph.n_objects), comparisons, callback)
 
     def _solve(
         self,
         oracle: Oracle,
         seen: NDArray[np.integer],
         comparisons: Comparisons,
-        start: FloatArray | None,
         callback: Callback | None,
-        onto: FloatArray | None = None,
+        before: FloatArray | None = None,
     ) -> None:
         """Solve for the objects that are seen, put the others at the origin, and keep the map."""
         n, solver = comparisons.n_objects, CuttingPlanes(tol=self.tol)
-        problem = StructureProblem(oracle, self.margin, self.slack, self._rank(n))
+        usual = n if n <= MAX_OBJECTS_FULL_RANK else max(_DEFAULT_RANK, self.n_components)
+        rank = max(1, min(usual if self.rank is None else int(self.rank), n))
+        start = usable_start(before, rank)
+        problem = StructureProblem(oracle, self.margin, self.slack, rank)
         rng = stream(self.random_state, "start")
         with self._warning_of_early_interrupt():
-            solution = solve(problem, solver, start, rng=rng, callback=callback)
+            solution = solve(problem, solver, None if start is None else start[seen], rng=rng, callback=callback)
         points = np.zeros((n, solution.value.shape[1]))
         points[seen] = solution.value
         embedding = embedding_from_gram(points @ points.T, self.n_components)
         fitted = Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf)
-        self._store_fit(fitted, comparisons, solver, onto)
+        self._store_fit(fitted, comparisons, solver, before)
         self.__dict__.pop("gram_", None)  # of an earlier fit
         if points.shape[1] > self.n_components:
             self.gram_ = points @ points.T

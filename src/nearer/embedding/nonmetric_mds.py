@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,9 +12,8 @@ from scipy.linalg import eigh
 from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
-from nearer._common.parameters import check_counts
+from nearer._common.parameters import check_counts, check_number
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import comparison_chain, read_dissimilarities, read_pair_weights
 from nearer.data.groups import relabel_by_appearance
@@ -146,7 +144,7 @@ class NonmetricMDS(LossEmbedding):
         np.fill_diagonal(self.disparities_, 0.0)
         self.disparities_[a, b] = self.disparities_[b, a] = solution.state.disparities
         self._fitted_to_matrix = True
-        self._report_solution(solution)
+        self._report(solution)
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -166,10 +164,8 @@ class NonmetricMDS(LossEmbedding):
         check_counts(n_init=self.n_init, max_iter=self.max_iter)
         if self.ties not in ("primary", "secondary"):
             raise ValueError(f"ties must be 'primary' or 'secondary', got {self.ties!r}")
-        for name in ("gap", "tol"):
-            value: Any = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+        check_number("gap", self.gap, least=0)
+        check_number("tol", self.tol, least=0)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
@@ -193,7 +189,7 @@ class NonmetricMDS(LossEmbedding):
         distances = np.sqrt(np.sum((ends[:, 0] - ends[:, 1]) ** 2, axis=1))
         self.disparities_ = np.column_stack(order.of_comparisons(distances))
         self._fitted_to_matrix = False
-        self._report_solution(solution)
+        self._report(solution)
 
     def _solver(self) -> Smacof:
         return Smacof(tol=self.tol, max_iter=self.max_iter)
@@ -202,7 +198,7 @@ class NonmetricMDS(LossEmbedding):
         self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
     ) -> Solution[FloatArray]:
         """Return the solution of least stress from a first start and from random ones."""
-        rng = stream(0 if self.random_state is None else self.random_state, "start")
+        rng = self._repeatable_rng("start")
 
         def descents() -> Iterator[Solution[FloatArray]]:
             for number in progress_bar("starts", self.n_init, range(self.n_init)):
@@ -225,7 +221,7 @@ class NonmetricMDS(LossEmbedding):
         self.stress_ = solution.objective
         self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())
 
-    def _report_solution(self, solution: Solution[FloatArray]) -> None:
+    def _report(self, solution: Any) -> None:
         outcome = solution.outcome
         if solution.interrupted:
             self._warn(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)

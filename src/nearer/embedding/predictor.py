@@ -25,7 +25,7 @@ from nearer.optimize.problems.gram import Gram, with_specificities
 from nearer.optimize.problems.margins import MarginMap, clear_ties
 
 _LAPSE_LOGIT_MEAN, _LAPSE_LOGIT_SD = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
-_LOG_SLOPE_SD = 1.0  # of the logarithm, around the odds as they are
+_LOG_SLOPE_SD = 1.0  # of the logarithm, around log-odds as they are
 
 
 class Predictor(NamedTuple):
@@ -77,21 +77,14 @@ class Calibration(NamedTuple):
     lapse: float
 
     @classmethod
-    def from_margins(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
+    def from_margins(cls, margins: FloatArray, weights: FloatArray, *, log_odds: bool = False) -> Calibration:
         """Return the calibration of held-out margins, in units of the spread, of comparisons that read as answered."""
-        return cls._most_likely(margins, weights, np.inf)
+        slope_sd = _LOG_SLOPE_SD if log_odds else np.inf
 
-    @classmethod
-    def from_log_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
-        """Return the calibration of held-out log-odds of comparisons that read as answered."""
-        return cls._most_likely(odds, weights, _LOG_SLOPE_SD)
-
-    @classmethod
-    def _most_likely(cls, margins: FloatArray, weights: FloatArray, slope_range: float) -> Calibration:
         def cost(unknowns: FloatArray) -> float:
             log_slope, lapse = unknowns
             chances = cls(float(np.exp(log_slope)), float(expit(lapse))).probability(margins)
-            unusual = ((lapse - _LAPSE_LOGIT_MEAN) / _LAPSE_LOGIT_SD) ** 2 + (log_slope / slope_range) ** 2
+            unusual = ((lapse - _LAPSE_LOGIT_MEAN) / _LAPSE_LOGIT_SD) ** 2 + (log_slope / slope_sd) ** 2
             return float(-weights @ np.log(chances) + unusual / 2)
 
         size = float(np.average(np.abs(margins), weights=weights))

@@ -149,7 +149,10 @@ def load_model(folder: str | PathLike[str]) -> Any:
         stored = read_arrays((source / _ARRAYS_NAME).read_bytes(), _ARRAYS_NAME)
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
-            return _restore_from_state(what, arrays)
+            name = what["by_state"]
+            if name not in _BY_STATE:
+                raise ValueError(f"the class {name!r} is not one that a model is made of")
+            return getattr(import_module(_BY_STATE[name]), name).from_state(_decode(what["state"], arrays))
         model = _decode_estimator(what, arrays)
         model._check_state()
         _try_out(model)
@@ -170,11 +173,6 @@ def _try_out(model: OrdinalEmbedding) -> None:
         decision, probability = model.decision_function(asked), model.predict_proba(asked)
     if np.isnan(decision).any() or not (probability >= 0).all() or not np.allclose(probability.sum(axis=1), 1):
         raise ValueError("what it predicts are no margins and probabilities")
-
-
-def _seed(random_state: Any) -> int | None:
-    # A generator has moved on since the fit: its state would repeat nothing.
-    return int(random_state) if isinstance(random_state, int | np.integer) else None
 
 
 def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
@@ -198,7 +196,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if isinstance(value, OrdinalEmbedding):
         settings = value.get_params(deep=False)
         state = {key: item for key, item in vars(value).items() if key not in settings}
-        settings = {**settings, "random_state": _seed(settings["random_state"])}
+        if not isinstance(settings["random_state"], int | np.integer):
+            settings["random_state"] = None  # a generator has moved on since the fit: its state would repeat nothing
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}
@@ -240,14 +239,6 @@ def _decode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if kind == "comparisons":
         return _decode_comparisons({key: _decode(item, arrays) for key, item in content.items()})
     raise ValueError(f"{kind!r} is no kind of value")
-
-
-def _restore_from_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
-    made = what["by_state"]
-    if made not in _BY_STATE:
-        raise ValueError(f"the class {made!r} is not one that a model is made of")
-    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_decode(what["state"], arrays))
-    return found
 
 
 def _decode_estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
