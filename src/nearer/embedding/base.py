@@ -410,17 +410,14 @@ def with_new_objects(
     old: NDArray[Any], X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Comparisons:
     """Return comparisons over the objects of a map and those that it lacks, these last."""
-    if not isinstance(X, Comparisons) and are_indices(old):
-        with warnings.catch_warnings():
-            # Comparisons of new objects need not mention the first one.
-            warnings.filterwarnings("ignore", "index 0 never occurs")
-            comparisons = as_comparisons(X, y, sample_weight)
-    elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
+    named = None
+    if not isinstance(X, Comparisons) and not are_indices(old) and old.dtype.kind in "iu":
         # Integers that are labels: without the list of objects they would be read as indices.
         named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
+    with warnings.catch_warnings():
+        # Comparisons of new objects need not mention the first one.
+        warnings.filterwarnings("ignore", "index 0 never occurs")
         comparisons = as_comparisons(X, y, sample_weight, objects=named)
-    else:
-        comparisons = as_comparisons(X, y, sample_weight)
     if are_indices(old) != are_indices(comparisons.objects):
         raise ValueError(
             f"the map was fitted to objects such as {format_label(old[0])}, but these comparisons are about "

@@ -1,8 +1,7 @@
 """BestOf: several methods, of which held-out answers choose one.
 
 No method is the best for all judgments: with few answers of many objects a convex one is, with many noisy answers a
-likelihood, with tight clusters one of heavy tails. The answers at hand show which, at the price of fitting all methods
-to each fold.
+likelihood, with tight clusters one of heavy tails.
 """
 
 from __future__ import annotations
@@ -57,9 +56,9 @@ class BestOf(OrdinalEmbedding):
     n_components : int, default 2
         Dimension p of the map.
     methods : sequence of estimators, optional
-        What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
-        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and
-        PosteriorEmbedding; and above five dimensions TSTE with heavier tails, for tight clusters.
+        Their dimension, number of objects and random state are set here. Left out: CKL, STE, TSTE and SOE with a weak
+        and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and PosteriorEmbedding; and above five
+        dimensions TSTE with heavier tails, for tight clusters.
     n_splits : int, default 5
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
@@ -166,7 +165,6 @@ class BestOf(OrdinalEmbedding):
         return errors, odds if comparisons.answers is None else odds * comparisons.answers
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
         if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
@@ -200,8 +198,7 @@ class BestOf(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        They are those of the chosen method, calibrated on the answers that were held out to choose it; without a
-        choice they are its own.
+        Those of the chosen method, calibrated on the answers that were held out to choose it, if there were any.
         """
         asked = self._comparisons(X)  # or an estimator that is not fitted would name its missing best_
         if self._calibration is None:
@@ -210,7 +207,7 @@ class BestOf(OrdinalEmbedding):
         return np.column_stack([1 - holds, holds])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return that of the chosen method, shape (m,); positive means that the near pair is nearer."""
+        """Return that of the chosen method, shape (m,)."""
         check_is_fitted(self)
         return self.best_.decision_function(X)
 

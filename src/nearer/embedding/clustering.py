@@ -1,13 +1,9 @@
 """Clusters straight from comparisons, without a map.
 
-The additive similarity of two objects (Perrot, Esser and Ghoshdastidar 2020) is how often they were the near pair, less
-how often they were the far pair:
-
-    S_ij = sum of w_q over comparisons q with near pair {i, j}  -  the same sum over those with far pair {i, j}.
-
-Over triplets it is AddS-3, over quadruplets AddS-4. With few comparisons most of S is 0 and the rest is mostly noise,
-but its leading eigenvectors are not: groups of objects stand out in them. A direction counts if its eigenvalue is
-larger than any that random answers to the same questions give. The linkage is over the part of S in these directions.
+The additive similarity S_ij of two objects (Perrot, Esser and Ghoshdastidar 2020) is how often they were the near pair,
+less how often they were the far pair; over triplets it is AddS-3, over quadruplets AddS-4. With few comparisons most of
+S is noise, but groups of objects stand out in its leading eigenvectors. A direction counts if its eigenvalue is larger
+than any that random answers to the same questions give. The linkage is over the part of S in these directions.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Distillation: a map of few dimensions that answers like a better predictor.
 
 The best predictor is often no map of p dimensions: a Gram matrix of high rank, or the posterior. So questions are drawn
-as the study asks them, the predictor (the teacher) gives the probability of each answer, and maps of p dimensions are
-fitted to these soft answers. The map that agrees best is kept.
-
-Draws of a posterior differ by rotations that comparisons do not determine. Where comparisons leave little open, their
-mean after alignment is a good map; where they leave much open the mean is a shrunken cloud, and distillation is better.
+as the study asks them, the predictor gives the probability of each answer, and maps of p dimensions are fitted to these
+soft answers. The map that agrees best is kept.
 """
 
 from __future__ import annotations

@@ -60,30 +60,26 @@ class DMOE(GramEmbedding):
     small rank.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
-    of about ten fits: see `nearer.embedding.dmoe_search`. Settings that it cannot separate share in the result. A
-    value that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor
-    is there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`,
-    and for Algorithm 1 of the paper and solvers beyond those named below.
+    of about ten fits; settings that it cannot separate share in the result. There is no search if a penalty with all
+    its values is passed, for fewer than 10 trials or questions, for more than two million comparisons, for a
+    `ComparisonsFile`, and for Algorithm 1 of the paper and solvers beyond those named below.
 
     Parameters
     ----------
     n_components : int, default 2
-        Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
-        tuning it changes no score; `nearer.evaluation.comparison_error` scores the map itself.
+        Dimension p of `embedding_`. It does not limit `gram_`, which predicts where there is one.
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. What is None in it, or
         all if it is left out, is chosen. Without a search: ``Penalty()``, without ridge for ``solver="paper"``,
         without trace for ``solver="closed"``, and ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
     nu : float >= 0, optional
-        The price of margins above the target, relative to those below it. Left out: chosen with the penalty. Without a
-        search: 1 up to 15 comparisons for each object, and for "closed" and "paper"; beyond, where a large margin is no
-        accident and the upper side fights geometry, 0.
+        The price of margins above the target, relative to those below it. Without a search: 1 up to 15 comparisons for
+        each object, and for "closed" and "paper"; 0 beyond.
     power : float >= 1, optional
-        The exponent a; 1 or 2 for the convex solvers. Left out: chosen with the penalty; without a search 2.
+        The exponent a; 1 or 2 for the convex solvers. Without a search 2.
     rank : int or "full", optional
-        Of the Gram matrix that predicts. "full" is the convex problem; a number asks for the best matrix of that rank,
-        which fits better to many comparisons, or to noisy ones. Left out: chosen with the penalty among "full", 2,
-        n_components and 10; without a search "full".
+        Of the Gram matrix that predicts. "full" is the convex problem; a number fits better to many comparisons, or to
+        noisy ones. Left out: chosen among "full", 2, n_components and 10; without a search "full".
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
@@ -92,24 +88,22 @@ class DMOE(GramEmbedding):
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
-        For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
-        choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
+        For random starts, folds, and the questions that the map learns from `gram_`; a fit with the defaults needs none
+        to repeat.
     device : str, optional
-        Experimental: "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
-        (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
-        settings are chosen on the processor in any case. Left out: compiled loops on the processor.
+        Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a
+        GPU where there is one. The settings are chosen on the processor in any case.
 
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. After a search by ADMM or "auto", unless
-        a number was passed as rank, the map is the one that answers most like `gram_`; otherwise it is the leading part
-        of the Gram matrix, refined to a minimum of the same problem over points.
+        As for every estimator. After a search by ADMM or "auto", unless a number was passed as rank, the map is the one
+        that answers most like `gram_`; otherwise its leading part, refined to a minimum of the problem over points.
     gram_ : ndarray, shape (n_objects_, n_objects_)
-        The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
-        average of the matrices of all settings that have a share in it.
+        The Gram matrix, which predicts: after a search the average of all settings that have a share in it. Not with
+        ``solver="factored"``, where the map predicts.
     penalty_, nu_, power_, rank_ : Penalty, float, float, int or "full"
-        The settings of the largest share, or those that were passed. What follows, and all about the solver, is theirs.
+        The settings of the largest share, or those that were passed; all about the solver is theirs.
     cv_results_ : dict of arrays
         The search as scikit-learn reports it, one entry for each setting tried: ``mean_test_score`` is minus the
         smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
@@ -118,8 +112,8 @@ class DMOE(GramEmbedding):
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
-        What each object adds to its squared distances in `gram_`, at least 0: beyond the map, from the diagonal weight
-        and the specificities of the penalty; all 0 without these.
+        What each object adds to its squared distances in `gram_`, from the diagonal weight and the specificities of the
+        penalty.
     ridge_ : float
         kappa, the weight of the ridge.
 
@@ -284,7 +278,6 @@ class DMOE(GramEmbedding):
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
 
@@ -314,8 +307,7 @@ class DMOE(GramEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        After a search they are calibrated on the comparisons that it held out; without one they are those of the loss
-        at the margins of the fit, which is too sure of itself where it fits its training answers too closely.
+        After a search they are calibrated on the comparisons that it held out; else they are those of the loss.
         """
         margins = self.decision_function(X)
         if self._calibration is None:

@@ -1,19 +1,12 @@
 """Choosing the settings of DMOE by cross-validation: paths of candidates, successive elimination, shares for the best.
 
-Two kinds of maps compete. Where comparisons are few relative to coordinates, a full Gram matrix under a ridge predicts
-best, with specificities if the answers are free of errors, with a light diagonal if people gave them. Where they are
-many, or often wrong, it is a map of few dimensions under a trace penalty, from just below the one at which it vanishes
-for noisy answers down to almost none for clean ones. A *path* goes from the strongest penalty to the weakest, each fit
+Two kinds of maps compete: with few comparisons a full Gram matrix under a ridge predicts best, with many or often wrong
+ones a map of few dimensions under a trace penalty. A *path* goes from the strongest penalty to the weakest, each fit
 from where the last one ended; only the order of candidates is wanted, so that a few steps for each suffice.
 
-Candidates are judged on held-out comparisons by their error, smoothed where it is large. Folds keep trials whole. After
-each fold a candidate that is behind the best by more than two standard errors of their difference drops out, and so do
-the last ones if there are too many.
-
-Settings within a standard error or so of the best are indistinguishable, and choosing among them by chance has a price.
-The one-standard-error rule would take the simplest; here each gets a *share* proportional to exp(-d), d being how many
-standard errors it is behind, and the Gram matrices are averaged by their shares, which keeps them positive
-semidefinite. With fewer than ten comparisons an object, maps of small rank have proportionally smaller shares.
+After each fold a candidate that is behind the best by more than two standard errors drops out. Those that are left are
+hard to tell apart, and choosing among them by chance has a price: each gets a *share* proportional to exp(-d), d being
+how many standard errors it is behind, and the Gram matrices are averaged by their shares.
 """
 
 from __future__ import annotations
@@ -30,14 +23,14 @@ from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, restrict_to_seen, with_positive_weight
-from nearer.embedding.fitting import gram_problem
+from nearer.embedding.fitting import completed, gram_problem
 from nearer.embedding.predictor import Calibration, Predictor, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory, as_rows
-from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Solution, solve
-from nearer.optimize.solvers.driver import AnySolver, ValueT, limited_blas
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, solve
+from nearer.optimize.solvers.driver import AnySolver, limited_blas
 
 Rank: TypeAlias = int | Literal["full"]
 
@@ -200,7 +193,7 @@ def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: 
         if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
             # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
             problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
-        solution = _raise_if_interrupted(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
+        solution = completed(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
         state = None if closed else solution.state
         yield Predictor.over_all_objects(solution.value, seen, train.n_objects, diagonal)
 
@@ -215,18 +208,12 @@ def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Ite
     problem, start = replace(problem, spectrum=spectrum), None
     for candidate in candidates:
         penalized = candidate.penalty.over_points(replace(problem, loss=candidate.loss), float(spectrum.eigenvalues[0]))
-        points = _raise_if_interrupted(solve(penalized, _SEARCH_FACTORED, start)).value
+        points = completed(solve(penalized, _SEARCH_FACTORED, start)).value
         # One point has no gradient out of it: nothing to go on from.
         start = points if np.ptp(points, axis=0).any() else None
         placed = np.zeros((n_objects, rank))
         placed[seen] = points - points.mean(axis=0)
         yield PointPredictor(placed)
-
-
-def _raise_if_interrupted(solution: Solution[ValueT]) -> Solution[ValueT]:
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution
 
 
 _MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by

@@ -24,7 +24,7 @@ from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_
 from nearer.optimize.problems.sources import InMemory, Source, as_rows, as_source
 from nearer.optimize.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
 from nearer.optimize.solvers.descent import max_dimensions, solve_with_restarts
-from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.driver import AnySolver, Callback, ValueT, limited_blas
 
 _MAX_FEW_OBJECTS = 1000
 _MAX_OBJECTS_GRAM = 79_056  # whose matrix takes 50 GB
@@ -91,6 +91,13 @@ def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
     if start is None or start.shape[1] != rank or np.linalg.matrix_rank(start) < min(rank, len(start) - 1):
         return None
     return start
+
+
+def completed(solution: Solution[ValueT]) -> Solution[ValueT]:
+    """Return a solution; an interrupt that ended it goes on."""
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution
 
 
 def gram_problem(comparisons: Comparisons, loss: Loss) -> tuple[Problem, NDArray[np.intp]]:
@@ -256,9 +263,7 @@ class LossEmbedding(OrdinalEmbedding):
 
     def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         """Return the given points and those of the objects beyond them."""
-        solution = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
-        if solution.interrupted:
-            raise KeyboardInterrupt
+        solution = completed(place_points(points, added, self._loss(), self.trace_ * self._total_weight))
         if not solution.outcome.ok:
             self._warn(f"new objects may not be at their best places: {solution.outcome.value}")
         return solution.value
@@ -268,7 +273,6 @@ class GramEmbedding(LossEmbedding):
     """Base of estimators that may have a Gram matrix, which then predicts in place of the map."""
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if hasattr(self, "gram_") and self.gram_.shape != (n, n):

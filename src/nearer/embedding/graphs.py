@@ -1,8 +1,4 @@
-"""Methods that also take an unweighted graph: SOE, LOE and SPE.
-
-LOE is SOE of all triplets of a graph. Its descent begins with one dimension more than is wanted, in which a folded map
-has room to unfold.
-"""
+"""Methods that also take an unweighted graph: SOE; LOE, which takes all triplets of a graph; and SPE."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""IndividualDifferences: a common map, and for each person weights of its axes.
-
-Two people may agree on what there is to see and not on what matters: of faces, one goes by age and the other by mood.
-Their answers fit one map if each may stretch its axes. This is the idea of INDSCAL, for comparisons.
-"""
+"""IndividualDifferences: a common map, and for each person weights of its axes; of faces, one person goes by age."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from nearer.data.groups import with_positive_weight
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import place_points
+from nearer.embedding.fitting import completed, place_points
 from nearer.embedding.individual_model import Spread, Unknowns, WeightedModel, answer_terms, expand, standard_errors
 from nearer.embedding.individual_search import MAX_STEPS, SearchState, find_kinds, search, weights_marginal
 from nearer.model import CrowdKernel
@@ -41,9 +37,8 @@ class IndividualDifferences(OrdinalEmbedding):
     """One map, with weights of its axes for each person (the idea of INDSCAL, Carroll and Chang 1970).
 
     For person s the squared distance of two objects is sum_k w_sk (x_ik - x_jk)^2. Answers follow from it as in
-    `PosteriorEmbedding`: each person has a steepness and a lapse rate of their own. Logarithms of weights are drawn
-    from a normal distribution, whose spread is found from the answers of all (empirical Bayes): who gave few answers is
-    taken to be like the others. Weights fix the axes, which in other maps are arbitrary. Where the answers give no
+    `PosteriorEmbedding`. Logarithms of weights are drawn from a normal distribution, whose spread is found from the
+    answers of all (empirical Bayes). Weights fix the axes, which in other maps are arbitrary. Where the answers give no
     evidence that people differ, all weights are 1, and the axes are the principal ones.
 
     Parameters
@@ -63,27 +58,19 @@ class IndividualDifferences(OrdinalEmbedding):
         The common map: that of someone whose weights are all 1. Axes in order of falling variance.
     people_ : ndarray of labels, shape (s,)
     weights_ : ndarray, shape (s, n_components)
-        What an axis counts for a person next to the other axes, relative to what it counts for others: geometric means
-        are 1, over the axes of each person and over the people for each axis.
+        What an axis counts for a person; geometric means are 1, over axes and over people.
     weights_interval_ : ndarray, shape (s, n_components, 2)
         Ends of 95% intervals of the weights, by Laplace's approximation; see `intervals`.
-    steepness_ : ndarray, shape (s,)
-        How fast someone's odds change with distance, relative to others: geometric mean about 1.
-    lapse_ : ndarray, shape (s,)
-        The share of someone's answers that are guesses.
+    steepness_, lapse_ : ndarray, shape (s,)
+        How fast someone's odds change with distance, relative to others, and the share of answers that are guesses.
     spread_, steepness_spread_ : float
         How much people differ: standard deviations of logarithms of weights and of steepness. 0: they do not.
-    axes_identified_ : bool
-        Whether people differ, so that the directions of the axes mean something.
-    axes_error_ : float
-        Standard error of these directions, in degrees; NaN if they are not identified.
+    axes_identified_, axes_error_ : bool, float
+        Whether people differ, so that the directions of the axes mean something; their standard error, in degrees.
     evidence_gain_ : float
         By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
-    n_kinds_ : int
-        The number of kinds of people, by BIC. 1 where they do not differ, or differ by degrees.
-    kinds_ : ndarray of int, shape (s,)
-        Who is of which kind, the largest being 0.
-    kind_weights_ : ndarray, shape (n_kinds_, n_components)
+    n_kinds_, kinds_, kind_weights_ : int, ndarray of shape (s,), ndarray of shape (n_kinds_, n_components)
+        The number of kinds of people, by BIC; who is of which, the largest being 0; and their weights.
     objects_, n_objects_, n_iter_, converged_, history_, restarts_, trace_, comparisons_
         As for every estimator.
 
@@ -111,8 +98,7 @@ class IndividualDifferences(OrdinalEmbedding):
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).
 
-        They are those of the person who answers, where the comparisons say who that is and the map knows them; those of
-        the common map otherwise.
+        Of the person who answers, where the comparisons say who that is and the map knows them; else the common map's.
         """
         comparisons = self._comparisons(X)
         return clear_ties(*self._weighted_distances(comparisons, _person_of_each(self.people_, comparisons)))
@@ -120,8 +106,7 @@ class IndividualDifferences(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        Of the person who answers, where the comparisons say who that is and the map knows them; of someone whose
-        weights, steepness and lapse rate are as usual otherwise.
+        Of the person who answers, as for `decision_function`; else of someone who is as usual.
         """
         comparisons = self._comparisons(X)
         person = _person_of_each(self.people_, comparisons)
@@ -133,12 +118,7 @@ class IndividualDifferences(OrdinalEmbedding):
         return np.column_stack([1 - holds, holds])
 
     def intervals(self, level: float = 0.95) -> FloatArray:
-        """Return intervals of the weights at another level than 95%, shape (s, n_components, 2).
-
-        Parameters
-        ----------
-        level : float, default 0.95
-        """
+        """Return intervals of the weights at another level than 95%, shape (s, n_components, 2)."""
         check_is_fitted(self)
         check_level(level)
         reach = float(ndtri(0.5 + level / 2)) * self._log_weights_error
@@ -158,7 +138,6 @@ class IndividualDifferences(OrdinalEmbedding):
         super()._rotate(axes)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n_people, p = len(self.people_), self.embedding_.shape[1]
         weights = self.weights_.shape == self._log_weights_error.shape == (n_people, p)
@@ -235,9 +214,7 @@ class IndividualDifferences(OrdinalEmbedding):
     def _add_objects(self, added: Comparisons) -> None:
         """Place new objects where the added answers are likeliest, everything else as it is."""
         points, (n, p) = self.embedding_, self.embedding_.shape
-        start = place_points(points, added, CrowdKernel(), _START_TRACE)
-        if start.interrupted:
-            raise KeyboardInterrupt
+        start = completed(place_points(points, added, CrowdKernel(), _START_TRACE))
         answers, counting = distinct_comparisons(added), with_positive_weight(added)
         who = np.full(1, len(self.people_))
         if counting.annotators is not None:

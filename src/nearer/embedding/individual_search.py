@@ -1,20 +1,15 @@
-"""The search for the common map, its axes, the weights of people, and kinds of people.
-
-A common map comes first, then the rotation in which weights explain most, then map and weights together.
+"""The search for the common map, its axes, the weights of people, and kinds of people, in this order.
 
 *Axes.* In a map rotated by R the metric of a person is W_s = R diag(w_s) R^T. Close to the common map, W_s = I + A_s,
 the log-likelihood of a person is quadratic in the symmetric A_s, whatever the axes; a rotation selects the A_s that it
 makes diagonal. So all rotations are compared by the evidence of `Quadratic` without another look at the answers.
 
-*Weights.* Unknowns climb to the highest density for given spreads, and spreads to the highest evidence around these
-unknowns, in turn. Weights are accepted only if they raise the evidence by more than 1 for each parameter chosen to
-raise it: the spread, and the angles of the axes (AIC). Otherwise nothing says that people differ, and the axes are
-arbitrary.
+*Weights* are accepted only if they raise the evidence by more than 1 for each parameter chosen to raise it: the spread,
+and the angles of the axes (AIC).
 
-*Kinds.* What the answers of a person say about the contrasts c is quadratic, with everything else about the person
-integrated out. A mixture of K normal distributions of equal width is fitted to that by expectation maximization (as in
-Bovy, Hogg and Roweis 2011). K minimizes BIC, provided that each kind has three people or more, and that BIC is below
-that of one kind by 6 or more, strong evidence (Kass and Raftery 1995). People who differ by degrees are one wide kind.
+*Kinds.* A mixture of K normal distributions of equal width is fitted to what answers say about the contrasts, by
+expectation maximization (as in Bovy, Hogg and Roweis 2011). K minimizes BIC, provided that each kind has three people
+or more, and that BIC is below that of one kind by 6 or more, strong evidence (Kass and Raftery 1995).
 """
 
 from __future__ import annotations

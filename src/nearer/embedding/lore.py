@@ -41,9 +41,8 @@ class LORE(LossEmbedding):
         The most dimensions. If left out, 15, and the map has as many columns as were found; a given number is the
         number of columns, and those beyond `dimension_` are 0.
     penalty : float >= 0, default 2
-        The price of a dimension: 1 is log(1 + m / 2n) for each of n numbers, of a dimension whose coordinates have a
-        mean square of 1, given m comparisons. Fewer dimensions are found with a larger one. Answers that are wrong
-        whatever the distances may need 3.
+        The price of a dimension, in units of log(1 + m / 2n) for each of n coordinates of mean square 1, given m
+        comparisons. Answers that are wrong whatever the distances may need 3.
     power : float above 0, at most 1, default 0.5
         Of the singular values. 1 is the nuclear norm, which shrinks strong dimensions as much as weak ones.
     tol : float >= 0, default 1e-6

@@ -24,6 +24,7 @@ from nearer.data.groups import default_resampling_unit, group_indices, resolve_g
 from nearer.data.labels import format_label, read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.fitting import completed
 from nearer.model.answers import LINKS, LinkName, answer_probability
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.solvers.driver import Callback, Solution, solve
@@ -83,24 +84,20 @@ class MLDS(OrdinalEmbedding):
 
     .. math:: \lambda / 2 + (1 - \lambda) F((|\psi_l - \psi_k| - |\psi_i - \psi_j|) / \sigma)
 
-    where the order says which object of a pair is the upper one, and lambda is the share of answers that were given
-    without regard to the question. For a given lapse rate that is a generalized linear model, with lambda = 0 the one
-    of Knoblauch and Maloney (2008), whose likelihood has one maximum. Newton's method finds it; psi is not forced to
-    rise with the order.
+    where the order says which object of a pair is the upper one, and lambda is the lapse rate. With lambda = 0 that is
+    the generalized linear model of Knoblauch and Maloney (2008). psi is not forced to rise with the order.
 
     Parameters
     ----------
     n_components : int, default 1
         A scale has one dimension; nothing else is taken.
     order : sequence of labels, optional
-        All objects, from the first on the continuum to the last; more may be listed. If left out, that of the labels:
-        those that are numbers, or differ in a number alone, by its size. Others are taken as they are sorted, with a
-        warning.
+        All objects, from the first on the continuum to the last; more may be listed. Left out: labels that are numbers,
+        or differ in a number alone, by its size; others as they are sorted, with a warning.
     link : {"probit", "logit"}, default "probit"
         Whether F is normal or logistic.
     lapse : float in [0, 1), optional
-        The lapse rate lambda; estimated by maximum likelihood if left out. Where it is fixed at 0, lapses are taken for
-        noise.
+        The lapse rate lambda; estimated by maximum likelihood if left out.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None
@@ -111,14 +108,10 @@ class MLDS(OrdinalEmbedding):
     scale_ : ndarray, shape (n_objects_,)
         psi, in the order of `objects_`: 0 for the first object, 1 for the last. An object that no comparison mentions
         lies between its neighbors in the order.
-    sigma_ : float
-        Standard deviation of the noise of a difference of intervals, in units of the scale; for the logit link the
-        scale parameter of the logistic distribution.
-    lapse_ : float
-        The lapse rate.
+    sigma_, lapse_ : float
+        The noise of a difference of intervals, in units of the scale, and the lapse rate.
     standard_errors_ : ndarray, shape (n_objects_,)
-        Of the scale, by Fisher's information, for further answers of the same people; 0 for the two ends, which are
-        fixed, NaN for objects in no comparison.
+        Of the scale, for further answers of the same people; 0 for the two ends, NaN for objects in no comparison.
     order_ : ndarray of int, shape (n_objects_,)
         Rows of the objects, from the first on the continuum to the last.
     deviance_, aic_ : float
@@ -160,18 +153,17 @@ class MLDS(OrdinalEmbedding):
     ) -> ScaleIntervals:
         """Return bootstrap intervals of the scale, of its noise and of the lapse rate.
 
-        They are quantiles of other fits, corrected for the median of these, which lies off the fit itself where the
-        answers are few: the noise is estimated too small (Efron 1987). That of the lapse rate, by trials, has the rates
-        that a likelihood ratio test does not reject.
+        They are quantiles of other fits, corrected for their median (Efron 1987). That of the lapse rate, by trials,
+        has the rates that a likelihood ratio test does not reject.
 
         Parameters
         ----------
         level : float, default 0.95
         n_resamples : int, default 1000
         by : {"trials", "annotators"}, optional
-            "trials": fits to answers simulated from the scale; the intervals are about further answers of the same
-            people. "annotators": fits in which people have random weights (Rubin 1981), which are about the scale of
-            the people whom these were drawn from. If left out, annotators where answers are known to be of enough.
+            "trials": fits to answers simulated from the scale, about further answers of the same people. "annotators":
+            fits in which people have random weights (Rubin 1981), about the people whom these were drawn from. Left
+            out: annotators where answers are known to be of enough.
         random_state : int, Generator, SeedSequence or None
             That of the estimator if left out.
         """
@@ -203,8 +195,7 @@ class MLDS(OrdinalEmbedding):
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
         """Test whether intervals add up to one scale, and whether people lapse.
 
-        Small p-values are evidence against the scale, or for lapses. Whether people agree is not tested: answers are
-        taken as those of one observer.
+        Small p-values are evidence against the scale, or for lapses. Answers are taken as those of one observer.
 
         Parameters
         ----------
@@ -225,7 +216,6 @@ class MLDS(OrdinalEmbedding):
         return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
@@ -301,9 +291,7 @@ class MLDS(OrdinalEmbedding):
                 questions, _ = _questions_of(replace(comparisons, weights=weights), self.order_)
                 drawn = replace(problem, farther=questions.farther, totals=questions.totals)
             refit, solution = _maximum_likelihood(drawn, start=theta, solver=_RESAMPLE_NEWTON)
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            yield refit, solution.value
+            yield refit, completed(solution).value
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         position = np.argsort(self.order_)
@@ -331,10 +319,7 @@ class MLDS(OrdinalEmbedding):
         of_new = design[:, position[n:]]
         problem = ScalingProblem(of_new, questions.farther, questions.totals, link, offset, lapse=self.lapse_)
         problem = replace(problem, ridge=_RIDGE if problem.n_open else 0.0)
-        _, solution = _maximum_likelihood(problem)
-        if solution.interrupted:
-            raise KeyboardInterrupt
-        scale[n:] += self.sigma_ * solution.value
+        scale[n:] += self.sigma_ * completed(_maximum_likelihood(problem)[1]).value
         shift = float(self.scale_[0] - self.embedding_[0, 0])
         self.embedding_ = np.concatenate([self.embedding_, scale[n:, None] - shift])
         self.scale_, self.order_ = scale, order

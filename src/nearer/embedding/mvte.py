@@ -1,10 +1,9 @@
 """MVTE: several maps at once, for answers that were given from several points of view.
 
 Which trial belongs to which view is a combinatorial question, and descent from one start often mixes the views up.
-Starts are therefore many, random, and first descend on the *softened* likelihood (1 / b) log sum_v (pi_v P_v)^b with b
-< 1, under which a trial is not assigned to one view before the views have taken shape. The tails come last: with heavy
-ones a wrong view is cheap and trials can change sides; lighter ones, which separate the views sharply, start from
-there. See `nearer.optimize.problems.views`.
+Starts are therefore many, random, and first descend on a *softened* likelihood, under which a trial is not assigned to
+one view before the views have taken shape. The tails come last: with heavy ones a wrong view is cheap and trials can
+change sides; lighter ones, which separate the views sharply, start from there.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, relabel_by_appearance, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import Recipe, fit_points, place_points
+from nearer.embedding.fitting import Recipe, completed, fit_points, place_points
 from nearer.geometry import align, to_principal_axes
 from nearer.model import StudentT
 from nearer.model.answers import answer_probability
@@ -76,12 +75,11 @@ class MVTE(OrdinalEmbedding):
     n_components : int, default 2
         Dimension p of each map.
     n_views : int, optional
-        The number of maps. Left out, it is the smallest that no larger one beats on held-out answers: views are added
-        as long as each raises their log-likelihood, in five folds, by more than its standard error and 0.01 bits an
-        answer.
+        The number of maps. Left out, views are added as long as each raises the log-likelihood of held-out answers, in
+        five folds, by more than its standard error and 0.01 bits an answer.
     alpha : float > 0, optional
-        Degrees of freedom of t-STE. Left out, they are those of 1, 3, 7, 15 and 31 that predict held-out answers best
-        if the number of views is open, too, and those that make the answers most likely if it is given.
+        Degrees of freedom of t-STE. Left out, those of 1, 3, 7, 15 and 31 that predict held-out answers best if the
+        number of views is open, too, and that make the answers most likely if it is given.
     trace : float >= 0, default 0.001
         Penalty on the trace of the Gram matrix, as a share of the value at which a single map is a point.
     n_init : int, default 10
@@ -100,11 +98,9 @@ class MVTE(OrdinalEmbedding):
     responsibilities_ : ndarray, shape (m, n_views_)
         How likely each view is the one that a row of `comparisons_` was judged from; worked out when asked for.
     embedding_ : ndarray, shape (n_objects_, n_components)
-        The first of the views, which `transform` returns. Predictions are those of all.
-    lapse_ : float
-        The share of answers that are guesses.
-    n_views_ : int
-    alpha_ : float
+        The first of the views. Predictions are those of all.
+    n_views_, alpha_, lapse_ : int, float, float
+        The lapse rate is the share of answers that are guesses.
     cv_results_ : dict or None
         ``n_views``, the best ``alpha`` for each, ``mean_test_log_likelihood`` of a comparison, and ``gain`` and
         ``gain_standard_error`` of one more view; None if the number was given or there were too few answers to hold
@@ -164,7 +160,6 @@ class MVTE(OrdinalEmbedding):
         return self._copy_with(n_views=self.n_views_, alpha=self.alpha_)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         if self.views_.shape != (len(self.weights_), *self.embedding_.shape):
             raise ValueError(f"views_ has shape {self.views_.shape}, and there are {self.n_objects_} objects")
@@ -234,9 +229,7 @@ class MVTE(OrdinalEmbedding):
         alone = [place_points(points, added, loss, 0.0).value for points in self.views_]
         movable = np.tile(np.arange(added.n_objects) >= before, n_views)
         problem = ViewsProblem(PackedAnswers(added), loss, self.trace_, mixture=mixture, movable=movable, rank=p)
-        solution = solve(problem, Factored(tol=1e-8), np.concatenate(alone))
-        if solution.interrupted:
-            raise KeyboardInterrupt
+        solution = completed(solve(problem, Factored(tol=1e-8), np.concatenate(alone)))
         placed = solution.value.reshape(n_views, added.n_objects, -1)
         self.views_ = np.concatenate([self.views_, placed[:, before:]], axis=1)
         self.embedding_ = self.views_[0].copy()
@@ -388,8 +381,7 @@ class MVTE(OrdinalEmbedding):
         n_folds = int(folds.max()) + 1
         for fold in progress_bar(f"{n_views} views", n_folds, range(n_folds), unit="fold"):
             found = self._search(comparisons[folds != fold], n_views, np.random.default_rng(seed + fold))
-            if found[-1].interrupted:
-                raise KeyboardInterrupt
+            completed(found[-1])
             answers = PackedAnswers(comparisons[folds == fold])
             acts = answers.trials
             unit_of_act = np.zeros(len(acts.trial_weights), np.intp)

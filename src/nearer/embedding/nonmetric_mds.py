@@ -49,14 +49,12 @@ class NonmetricMDS(LossEmbedding):
         Whether pairs of equal dissimilarity may have different disparities, or must have the same. Comparisons have no
         ties.
     gap : float >= 0, default 0.3
-        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance; for
-        comparisons alone. Less is better for answers without errors, more for many errors.
+        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance. Less is
+        better for answers without errors, more for many errors.
     n_init : int, default 4
         The number of starts, of which that of least stress is kept: one from the data, the others random.
-    tol : float, default 1e-6
-        Stop when the stress falls by less than this in an iteration.
-    max_iter : int, default 3000
-        The most iterations for each start.
+    tol, max_iter : float, default 1e-6, and int, default 3000
+        Stop when the stress falls by less than this in an iteration, or after so many.
     n_objects : int, optional
         The number of objects, if it is more than the comparisons show.
     random_state : int, Generator, SeedSequence or None

@@ -165,16 +165,15 @@ class PosteriorEmbedding(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, optional
-        Dimension of the map. Left out: `dimension_`, which the data choose.
+        Dimension of the map. Left out: `dimension_`.
     max_components : int, optional
-        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15.
-        With ``max_components=n_components`` a fit is faster, but if the answers call for more, ellipses are too small.
+        Dimensions that the draws may have; those that are not needed vanish. Left out: 15. With fewer a fit is faster,
+        but if the answers call for more, ellipses are too small.
     solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
-        "auto": microcanonical Langevin dynamics, several chains that draw until predictions have converged. "fast": two
-        short chains, enough for predictions, which cross-validation takes in place of "auto". "thorough": up to 60,000
-        steps of each chain, until distances agree between the chains, too. "nuts": the no-U-turn sampler, exact and ten
-        times slower. "variational": independent normal distributions, a rough approximation.
-        `Microcanonical(n_steps=20_000)` and the like, from `nearer.sampling`, set more.
+        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged. "fast": two short
+        chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
+        distances agree, too. "nuts": the no-U-turn sampler, exact and ten times slower. "variational": independent
+        normal distributions, a rough approximation. The classes of `nearer.sampling` set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
@@ -190,34 +189,31 @@ class PosteriorEmbedding(OrdinalEmbedding):
     ----------
     embedding_, objects_, n_objects_, comparisons_
         As for every estimator. The map is the one that answers most like the posterior, as large as the draws are.
-    embedding_std_ : ndarray, shape (n_objects_, p)
-        How far the draws lie from it along each axis, once rotated and scaled onto it (root mean square).
-    covariances_ : ndarray, shape (n_objects_, p, p)
-        The same in all directions; `ellipses` makes ellipses of them.
+    embedding_std_, covariances_ : ndarray, shape (n_objects_, p) and (n_objects_, p, p)
+        How far the draws, once rotated and scaled onto the map, lie from it along each axis (root mean square), and in
+        all directions.
     dimension_ : int or None
-        The posterior's most probable number of dimensions, less axes along which objects are not known to lie at least
-        1.4 times as far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
+        The most probable number of dimensions, less axes along which objects are not known to lie at least 1.4 times as
+        far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
-        For each person, how often an answer is the one that the map gives, with the ends of its interval of 95%: about
-        0.5 for a random responder. None where it is not known who answered.
+        For each person, how often an answer is the one that the map gives, with its interval of 95%: about 0.5 for a
+        random responder. None where it is not known who answered.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
     bimodal_objects_ : list
-        Objects that may lie in either of two places: the answers leave two maps open, and there are draws of both.
+        Objects that may lie in either of two places: the answers leave two maps open.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
         Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
-    n_iter_ : int
-        Evaluations of the density.
-    history_ : list of Progress
-        Minus the log-density of the draws of the first chain, or minus the lower bound at each step.
+    n_iter_, history_ : int, list of Progress
+        Evaluations of the density; minus the log-density of the draws of the first chain, or minus the lower bound.
 
     See Also
     --------
@@ -255,8 +251,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
         """Return k maps drawn from the posterior, (k, n_objects_, p), each rotated and scaled onto `embedding_`.
 
-        They are among `draws_`, without repetition as long as there are enough. Maps of more dimensions than
-        `embedding_` are rotated onto it as well as possible, and keep their further columns.
+        They are among `draws_`, without repetition as long as there are enough, and keep further columns.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer >= 1, got {k!r}")
@@ -267,13 +262,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return align(maps, wide, seen=self._posterior.compared)
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
-        """Return maps drawn from the posterior, and the covariances of the places."""
         check_is_fitted(self)
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
     def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
-        """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
 
@@ -299,20 +292,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): center, half axes (longer first), angle in degrees.
 
-        Each holds its object with this probability, as far as draws around the map are normal.
-
-        Parameters
-        ----------
-        level : float
-            Between 0 and 1.
-        axes : pair of int
-            Which two axes of the map.
+        Each holds its object with probability ``level``, as far as draws around these two axes of the map are normal.
         """
         check_level(level)
         return covariance_ellipses(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n, compared = self.n_objects_, self._posterior.compared
         if compared.size and not 0 <= compared.min() <= compared.max() < n:

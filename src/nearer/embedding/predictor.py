@@ -1,12 +1,8 @@
 """The Gram matrix that predicts, what of its diagonal lies beyond the map, and probabilities from margins.
 
-Held-out comparisons turn margins into probabilities:
-
-    P(near) = lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread)
-
-The spread is the mean squared distance between the objects of the map, so that its scale plays no part. Slope and lapse
-rate are the most likely ones on comparisons that the maps were not fitted to, if lapses of about 2 percent are usual.
-Log-odds can take the place of margins; then a slope of about 1 is usual, too.
+The chance that a comparison holds is lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread), where the spread is the
+mean squared distance between the objects of the map. Slope and lapse rate are the most likely ones on comparisons that
+the maps were not fitted to, if lapses of about 2 percent are usual.
 """
 
 from __future__ import annotations

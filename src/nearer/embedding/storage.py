@@ -2,9 +2,6 @@
 
 A pickle runs whatever its author wanted it to run. Here a file can only name classes of a fixed list, whose fields are
 then checked, so that a model from a stranger is as safe to load as a picture.
-
-``model.json`` holds the estimator's name, its settings and what `fit` found; an array stands there as ``{"array": k}``
-and lies in ``model.npz`` under that number.
 """
 
 from __future__ import annotations
