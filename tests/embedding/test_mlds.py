@@ -200,15 +200,15 @@ def test_intervals_cover_and_are_as_wide_as_the_standard_errors(fitted):
     for seed in range(16):
         rows = questions("triads", 600, seed=seed)
         model = MLDS().fit(rows, answered(rows, seed=seed + 100))
-        found = model.intervals(0.9, n_resamples=80, random_state=seed)
+        found = model.intervals(0.9, n_resamples=50, random_state=seed)
         covered.append((found.lower <= PSI) & (found.upper >= PSI))
     assert 0.78 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
-    found = fitted.intervals(n_resamples=200)
+    found = fitted.intervals(n_resamples=120)
     np.testing.assert_allclose((found.upper - found.lower)[1:-1], 2 * 1.96 * fitted.standard_errors_[1:-1], rtol=0.35)
     assert found.sigma[0] < fitted.sigma_ < found.sigma[1]
-    again = fitted.intervals(n_resamples=200, random_state=0)
+    again = fitted.intervals(n_resamples=120, random_state=0)
     np.testing.assert_array_equal(found.lower, again.lower)
-    narrow = fitted.intervals(0.5, n_resamples=200)
+    narrow = fitted.intervals(0.5, n_resamples=120)
     assert (narrow.upper - narrow.lower < found.upper - found.lower)[1:-1].all()
 
 

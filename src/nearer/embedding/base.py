@@ -52,6 +52,15 @@ class OrdinalEmbedding(
 ):
     """Base of all estimators; see `nearer.embedding` for those to use.
 
+    Parameters
+    ----------
+    n_components : int
+        Dimension of the map.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For what is drawn at random; pass one to repeat a fit to the last bit.
+
     Attributes
     ----------
     embedding_ : ndarray, shape (n_objects_, n_components)
@@ -142,14 +151,7 @@ class OrdinalEmbedding(
         Objects that are new take part from where `place` puts them. Methods over Gram matrices start afresh, as their
         solution does not depend on the start. The map is aligned with the one before by a rotation.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        self
+        Takes what `fit` takes, and returns the estimator.
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
@@ -164,19 +166,10 @@ class OrdinalEmbedding(
         return self
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
-        """Put new objects into the map without moving the old ones.
+        """Put new objects into the map without moving the old ones, and return their points, (k, n_components).
 
-        The map then has them as its last rows, in the order of `objects_`, and predicts comparisons with them.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Comparisons that mention the new objects, as for `fit`; with old ones or with each other.
-
-        Returns
-        -------
-        ndarray, shape (k, n_components)
-            The points of the new objects.
+        The map then has them as its last rows, in the order of `objects_`, and predicts comparisons with them. X, y and
+        sample_weight are comparisons that mention them, as for `fit`; with old ones or with each other.
         """
         check_is_fitted(self)
         before = self.n_objects_
@@ -204,17 +197,10 @@ class OrdinalEmbedding(
         return int(self.embedding_.shape[1])
 
     def transform(self, X: Any = None) -> Any:
-        """Return the map, one row for each object.
+        """Return the map, one row for each object, shape (n_objects_, n_components).
 
-        Parameters
-        ----------
-        X : Comparisons, or array-like of shape (m, 3) or (m, 4), optional
-            Comparisons of objects of the map, as a pipeline passes them on. They change nothing.
-
-        Returns
-        -------
-        ndarray, shape (n_objects_, n_components)
-            `embedding_`; a data frame with `objects_` as its index after ``set_output(transform="pandas")``.
+        It is a data frame with `objects_` as its index after ``set_output(transform="pandas")``. X, which changes
+        nothing, are comparisons of objects of the map, as a pipeline passes them on, or None.
         """
         check_is_fitted(self)
         if X is not None:
@@ -292,10 +278,7 @@ class OrdinalEmbedding(
     def rotated(self, axes: ArrayLike) -> Self:
         """Return a copy with a rotated, or mirrored, map: ``embedding_ @ axes``. Its predictions are the same.
 
-        Parameters
-        ----------
-        axes : array-like, shape (p, p)
-            Orthogonal, such as `nearer.geometry.axes_along` returns.
+        The axes are an orthogonal matrix, (p, p), such as `nearer.geometry.axes_along` returns.
         """
         check_is_fitted(self)
         rotation, p = np.asarray(axes, dtype=np.float64), self.embedding_.shape[1]

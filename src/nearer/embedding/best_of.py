@@ -60,10 +60,8 @@ class BestOf(OrdinalEmbedding):
         and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and PosteriorEmbedding; and above five
         dimensions TSTE with heavier tails, for tight clusters.
     n_splits : int, default 5
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the folds and the methods.
+    n_objects, random_state
+        As for every estimator; random_state is for the folds and the methods.
 
     Attributes
     ----------

@@ -85,11 +85,9 @@ class DMOE(GramEmbedding):
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
         500 objects and 50,000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
         beyond; `solver_` is the one taken. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For random starts, folds, and the questions that the map learns from `gram_`; a fit with the defaults needs none
-        to repeat.
+    n_objects, random_state
+        As for every estimator; random_state is for random starts, folds, and the questions that the map learns from
+        `gram_`. A fit with the defaults needs none to repeat.
     device : str, optional
         Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a
         GPU where there is one. The settings are chosen on the processor in any case.
@@ -116,10 +114,6 @@ class DMOE(GramEmbedding):
         penalty.
     ridge_ : float
         kappa, the weight of the ridge.
-
-    See Also
-    --------
-    GNMDS, STE, TSTE
 
     Examples
     --------

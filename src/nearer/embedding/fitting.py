@@ -153,11 +153,7 @@ def fit_points(
 
 
 def _fit_compared(
-    source: Source,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    start: FloatArray | None,
-    callback: Callback | None,
+    source: Source, recipe: Recipe, rng: np.random.Generator, start: FloatArray | None, callback: Callback | None
 ) -> Fitted:
     loss, penalty, _, rank = recipe
     solver: Any = recipe.solver  # over points

@@ -162,10 +162,8 @@ class LOE(SOE):
     solver : {"factored", "svrg", "projected"} or solver object, default "factored"
         L-BFGS over points, for which a graph is taken whole; its ``tol`` is then meant for each edge. The others take
         comparisons, of a graph at most a million, drawn evenly.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For random starts and drawn triplets; the default solver needs none.
+    n_objects, random_state
+        As for every estimator; random_state is for random starts and drawn triplets; the default solver needs none.
 
     Attributes
     ----------
@@ -297,10 +295,8 @@ class SPE(GraphInputMixin, GramEmbedding):
         The price of the largest shortfall, where <G, A> is at most 1.
     tol : float > 0, default 0.001
         How much of the margin may be missing for want of exactness.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For triplets that are drawn to be kept, and for the start with more than 600 objects.
+    n_objects, random_state
+        As for every estimator; random_state is for triplets that are kept, and the start with over 600 objects.
 
     Attributes
     ----------

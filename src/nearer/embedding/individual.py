@@ -47,10 +47,8 @@ class IndividualDifferences(OrdinalEmbedding):
         Dimension p of the map.
     spread : float >= 0, optional
         Standard deviation of the logarithms of weights; 0 gives the common map alone. Left out, it is found.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For starts.
+    n_objects, random_state
+        As for every estimator; random_state is for starts.
 
     Attributes
     ----------

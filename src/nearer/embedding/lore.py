@@ -48,10 +48,8 @@ class LORE(LossEmbedding):
     tol : float >= 0, default 1e-6
         Stop when three steps in a row lower the objective by less than this, against the loss of a map that is a point.
     max_iter : int, default 2000
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        Not used: the fit draws nothing.
+    n_objects, random_state
+        As for every estimator; the fit draws nothing.
 
     Attributes
     ----------

@@ -98,10 +98,8 @@ class MLDS(OrdinalEmbedding):
         Whether F is normal or logistic.
     lapse : float in [0, 1), optional
         The lapse rate lambda; estimated by maximum likelihood if left out.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For `intervals` and `goodness_of_fit` where they are given none. The fit draws nothing.
+    n_objects, random_state
+        As for every estimator; random_state is for `intervals` and `goodness_of_fit`; the fit draws nothing.
 
     Attributes
     ----------
@@ -418,10 +416,7 @@ def _questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[Or
 
 
 def _maximum_likelihood(
-    problem: ScalingProblem,
-    callback: Callback | None = None,
-    start: FloatArray | None = None,
-    solver: Newton = _NEWTON,
+    problem: ScalingProblem, callback: Callback | None = None, start: FloatArray | None = None, solver: Newton = _NEWTON
 ) -> tuple[ScalingProblem, Solution[FloatArray]]:
     """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has."""
     # With a free lapse rate there may be several maxima: the search begins at the best of a few rates. At the bound,

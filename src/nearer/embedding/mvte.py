@@ -84,10 +84,8 @@ class MVTE(OrdinalEmbedding):
         Penalty on the trace of the Gram matrix, as a share of the value at which a single map is a point.
     n_init : int, default 10
         The number of random starts, of which the best is kept; a single view needs none.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For starts and folds; None is 0.
+    n_objects, random_state
+        As for every estimator; random_state is for starts and folds; None is 0.
 
     Attributes
     ----------

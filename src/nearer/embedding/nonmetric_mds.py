@@ -55,10 +55,8 @@ class NonmetricMDS(LossEmbedding):
         The number of starts, of which that of least stress is kept: one from the data, the others random.
     tol, max_iter : float, default 1e-6, and int, default 3000
         Stop when the stress falls by less than this in an iteration, or after so many.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the random starts; None is 0.
+    n_objects, random_state
+        As for every estimator; random_state is for the random starts; None is 0.
 
     Attributes
     ----------
@@ -69,10 +67,6 @@ class NonmetricMDS(LossEmbedding):
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator. Distances that count have a mean square of 1. After `fit_dissimilarities` the
         comparisons are those of neighbors in the order.
-
-    See Also
-    --------
-    SOE
 
     Examples
     --------

@@ -180,10 +180,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
     n_jobs : int, optional
         Chains at a time; as many as the machine has cores if left out.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the draws. Pass one to repeat a fit to the last bit.
+    n_objects, random_state
+        As for every estimator; random_state is for the draws.
 
     Attributes
     ----------
@@ -214,10 +212,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_, history_ : int, list of Progress
         Evaluations of the density; minus the log-density of the draws of the first chain, or minus the lower bound.
-
-    See Also
-    --------
-    DMOE, TSTE, CKL
 
     Examples
     --------
