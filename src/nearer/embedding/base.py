@@ -185,6 +185,17 @@ class OrdinalEmbedding(
         # With what placed them, or an interrupt, and the next partial_fit, would know nothing of the new objects.
         self.objects_, self.n_objects_, self.comparisons_ = added.objects, added.n_objects, everything
 
+    def _store_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
+        self.embedding_ = embedding
+        self.comparisons_ = comparisons
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
+        self.classes_ = np.array([-1, 1])
+
+    def _store_run(self, solution: Solution[Any], solver: AnySolver) -> None:
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
+        self.solver_ = solver
+
     @property
     def n_features_in_(self) -> int:
         """The number of columns that were fitted: 3 of triplets, 4 of quadruplets; n of a matrix of n objects."""
@@ -325,17 +336,6 @@ class OrdinalEmbedding(
             name = type(self).__name__
             raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to {comparisons.title}")
         return comparisons
-
-    def _store_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
-        self.embedding_ = embedding
-        self.comparisons_ = comparisons
-        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
-        self.classes_ = np.array([-1, 1])
-
-    def _store_run(self, solution: Solution[Any], solver: AnySolver) -> None:
-        self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
-        self.solver_ = solver
 
     @contextmanager
     def _warning_of_early_interrupt(self) -> Iterator[None]:

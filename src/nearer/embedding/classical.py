@@ -69,9 +69,13 @@ class Classical(LossEmbedding):
         self._report(fitted)
 
     def _recipe(self, in_memory: bool = True) -> Recipe:
-        named = {"factored": Factored(), "svrg": SVRG(), "projected": Projected(self.n_components)}
+        named: dict[str, AnySolver] = {
+            "factored": Factored(),
+            "svrg": SVRG(),
+            "projected": Projected(self.n_components),
+        }
         check_solver(self.solver, named)
-        solver: AnySolver = named[self.solver] if isinstance(self.solver, str) else self.solver
+        solver = named[self.solver] if isinstance(self.solver, str) else self.solver
         if self.device is not None:
             solver = for_device(solver, self.device, in_memory=in_memory)
         return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)

@@ -96,10 +96,6 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional
             Nonnegative weights; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self
         """
         if isinstance(X, StreamedComparisons):
             raise ValueError(f"ComparisonHC needs all comparisons in memory, not in a {type(X).__name__}")

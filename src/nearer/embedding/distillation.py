@@ -131,7 +131,7 @@ def _distinct_rows(comparisons: Comparisons) -> tuple[NDArray[np.integer], Float
         canonical_pairs(comparisons.oriented), axis=0, return_index=True, return_inverse=True
     )
     order = np.argsort(first)
-    return rows[order], np.bincount(inverse.ravel(), comparisons.sample_weight)[order]
+    return rows[order], np.bincount(inverse.ravel(), comparisons.sample_weight)[order].astype(np.float64)
 
 
 def _draw_questions(

@@ -148,14 +148,14 @@ class DMOE(GramEmbedding):
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
         with self._warning_of_early_interrupt():
-            self._search = self._cross_validate(comparisons, kind)
-            known = self._search is not None and self._search.has_best
-            self._choice = self._search.best if self._search and known else self._default_settings(comparisons, kind)
+            found = self._search = self._cross_validate(comparisons, kind)
+            self._choice = found.best if found and found.has_best else self._default_settings(comparisons, kind)
             recipe = self._recipe(kind, isinstance(comparisons, Comparisons))
             with limited_blas(recipe.solver.space, comparisons.n_objects):
                 fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-                fitted = self._refit_map(fitted, comparisons, kind)
-                fitted = self._average_predictors(fitted, comparisons, kind)
+                if isinstance(comparisons, Comparisons):
+                    fitted = self._refit_map(fitted, comparisons, kind)
+                    fitted = self._average_predictors(fitted, comparisons, kind)
         if self._search is not None and self._search.interrupted:
             fitted = fitted.interrupted()
         self._store_fit(fitted, comparisons, recipe.solver, start)
@@ -235,10 +235,8 @@ class DMOE(GramEmbedding):
             )
         for_device(_SOLVERS["factored"], self.device)
 
-    def _refit_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+    def _refit_map(self, fitted: Fitted, comparisons: Comparisons, kind: Kind) -> Fitted:
         """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
-        if not isinstance(comparisons, Comparisons):
-            return fitted
         choice, p = self._choice, self.n_components
         best = None if self._search is None else self._search.best_of_rank(p)
         if fitted.predictor is not None and best is None:
@@ -252,14 +250,12 @@ class DMOE(GramEmbedding):
         best = best or choice
         return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, _OF_RANK, p))
 
-    def _average_predictors(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+    def _average_predictors(self, fitted: Fitted, comparisons: Comparisons, kind: Kind) -> Fitted:
         """Average the Gram matrices by share, then distil the map from the average."""
         found, predictor = self._search, fitted.predictor
-        if found is None or found.calibration is None or found.interrupted or not found.has_best:
+        if found is None or found.calibration is None or found.interrupted or not fitted.solution.outcome.ok:
             return fitted
-        if kind not in ("auto", "admm") or self.rank not in (None, "full") or not fitted.solution.outcome.ok:
-            return fitted
-        if predictor is None or not isinstance(comparisons, Comparisons):
+        if predictor is None or kind not in ("auto", "admm") or self.rank not in (None, "full"):
             return fitted
         rng, weighted = self._repeatable_rng("questions"), with_positive_weight(comparisons)
         try:

@@ -293,7 +293,7 @@ class GramEmbedding(LossEmbedding):
         super()._add_objects(added)
         self.gram_: FloatArray = gram
         if hasattr(self, "specificities_"):
-            self.specificities_ = np.pad(self.specificities_, (0, len(points) - n))
+            self.specificities_: FloatArray = np.pad(self.specificities_, (0, len(points) - n))
 
 
 def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> Solution[FloatArray]:

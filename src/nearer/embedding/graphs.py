@@ -57,10 +57,6 @@ class GraphInputMixin(OrdinalEmbedding):
             A sparse matrix is the adjacency matrix of a graph, as for `fit_graph`.
         y, sample_weight, callback
             As for every estimator; a graph has neither answers nor weights.
-
-        Returns
-        -------
-        self
         """
         if not sp.issparse(X):
             self._fitted_to_matrix = False
@@ -72,6 +68,8 @@ class GraphInputMixin(OrdinalEmbedding):
     def fit_graph(self, adjacency: Any, *, objects: Any = None, callback: Callback | None = None) -> Self:
         """Fit a map to an unweighted graph: the triplets (i, j, k) of every neighbor j and every other k of each i.
 
+        `comparisons_` has all triplets of the graph, or a million of them, drawn evenly, if there are more.
+
         Parameters
         ----------
         adjacency : SciPy sparse or array-like, shape (n, n)
@@ -80,11 +78,6 @@ class GraphInputMixin(OrdinalEmbedding):
             The numbers 0..n-1 if left out.
         callback : callable, optional
             Called with the `Progress` of each iteration.
-
-        Returns
-        -------
-        self
-            `comparisons_` has all triplets of the graph, or a million of them, drawn evenly, if there are more.
         """
         self._check_settings()
         graph = Graph.from_adjacency(adjacency)
@@ -107,7 +100,8 @@ class GraphInputMixin(OrdinalEmbedding):
         return self
 
     def _check_objects(self, X: Any) -> None:
-        if not sp.issparse(X):
+        is_graph = sp.issparse(X)
+        if not is_graph:
             super()._check_objects(X)
         elif X.shape != (self.n_objects_, self.n_objects_):
             raise ValueError(f"the graph has a matrix of shape {X.shape}, and the map {self.n_objects_} objects")

@@ -149,7 +149,7 @@ class WeightedModel:
     def log_likelihoods(self, unknowns: Unknowns) -> FloatArray:
         """Return the log-likelihood of the answers of each person, (s,)."""
         each = self.answers.total_weights * np.log(self.parts(unknowns)[1].probability)
-        return np.bincount(self.answers.annotators, each, self.n_people)
+        return np.bincount(self.answers.annotators, each, self.n_people).astype(np.float64)
 
     def density(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density of packed unknowns up to a constant, and its gradient."""
