@@ -63,19 +63,13 @@ _MAX_CHARS = 300
 
 
 def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -> Path:
-    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``.
+    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``, and return the folder.
 
     Parameters
     ----------
-    model : estimator of nearer.embedding, or nearer.design.Questions
-        An estimator must be fitted.
+    model : fitted estimator of nearer.embedding, or nearer.design.Questions
     folder : str or path
         Made if it is not there. An older model in it is replaced.
-
-    Returns
-    -------
-    Path
-        The folder.
 
     Examples
     --------
@@ -88,7 +82,13 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     (True, [1])
     """
     if type(model).__name__ not in _BY_STATE:
-        _check_fitted(model)
+        if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
+            raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
+        if not isinstance(model.comparisons_, Comparisons):
+            raise ValueError(
+                f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
+                "with np.save('map.npy', model.embedding_)"
+            )
     arrays: list[NDArray[Any]] = []
     what = {"format": FORMAT, "nearer": version("nearer"), **_encode(model, arrays)}
     target = Path(folder)
@@ -101,32 +101,11 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     return target
 
 
-def _check_fitted(model: Any) -> None:
-    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
-        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
-    if not isinstance(model.comparisons_, Comparisons):
-        raise ValueError(
-            f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
-            "with np.save('map.npy', model.embedding_)"
-        )
-
-
 def load_model(folder: str | PathLike[str]) -> Any:
-    """Return the estimator that `save_model` wrote into a folder.
+    """Return the estimator, or `nearer.design.Questions`, that `save_model` wrote into a folder.
 
-    Parameters
-    ----------
-    folder : str or path
-
-    Returns
-    -------
-    estimator of nearer.embedding, or nearer.design.Questions
-        An estimator is fitted: it predicts, places new objects and goes on with `partial_fit`.
-
-    Raises
-    ------
-    ValueError
-        If the files are not a whole model of this format.
+    An estimator predicts, places new objects and goes on with `partial_fit`. Files that are not a whole model of this
+    format raise ValueError.
 
     Examples
     --------
