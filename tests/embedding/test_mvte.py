@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from nearer import Comparisons
-from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
 from nearer.embedding.mvte import MIN_GAIN
@@ -223,14 +222,11 @@ def test_too_few_answers_for_folds_make_one_view():
     assert model.cv_results_ is None
 
 
-def test_settings_and_files_that_make_no_sense_are_refused(tmp_path):
+def test_settings_that_make_no_sense_are_refused():
     wrong = [({"n_views": 0}, "n_views"), ({"n_init": 0}, "n_init"), ({"alpha": -1}, "alpha"), ({"trace": -1}, "trace")]
     for settings, message in wrong:
         with pytest.raises(ValueError, match=message):
             MVTE(**settings).fit(ROWS[:50])
-    np.save(tmp_path / "rows.npy", ROWS[:50].astype(np.int32))
-    with pytest.raises(ValueError, match="in memory"):
-        MVTE().fit(ComparisonsFile(tmp_path / "rows.npy"))
 
 
 def test_a_trace_that_is_too_large_says_so():
