@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
-from nearer import Comparisons, Penalty
+from nearer import Comparisons, ComparisonsFile, Penalty
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import SOE, SPE, PosteriorEmbedding
+from nearer.embedding import LOE, SOE, SPE, STE, NonmetricMDS, PosteriorEmbedding
 from nearer.evaluation import comparison_error
 from nearer.sampling import NUTS, Microcanonical
 
@@ -276,6 +276,45 @@ def test_bad_dimensions_are_refused(estimator):
     for n_components in (0, -1, 1.5, "two", True):
         with pytest.raises(ValueError, match="n_components"):
             estimator.set_params(n_components=n_components).fit(TRIPLETS)
+
+
+@pytest.mark.parametrize("name", ["LORE", "SPE", "MVTE", "NonmetricMDS", "BestOf", "Posterior-microcanonical"])
+def test_methods_that_need_all_comparisons_in_memory_say_so(estimator, tmp_path):
+    np.save(tmp_path / "rows.npy", TRIPLETS.rows)
+    with pytest.raises(ValueError, match=f"{type(estimator).__name__} needs all comparisons in memory"):
+        estimator.fit(ComparisonsFile(tmp_path / "rows.npy"))
+
+
+TOO_MANY = "is too many for 10 objects, which fill 9 dimensions at most; choose n_components=9 or fewer"
+FEW = sample_triplets(make_gaussian(10, 2, random_state=0), 40, random_state=0)
+
+
+@pytest.mark.parametrize("n_components", [10, 5000])
+def test_more_dimensions_than_objects_can_fill_are_refused(estimator, n_components):
+    estimator.set_params(n_components=n_components)
+    with pytest.raises(ValueError, match=TOO_MANY):
+        estimator.fit(FEW)
+    assert not hasattr(estimator, "embedding_")
+
+
+def test_as_many_dimensions_as_objects_can_fill_are_fitted():
+    assert STE(9, random_state=0).fit(FEW).embedding_.shape == (10, 9)
+    assert STE(15, n_objects=16, random_state=0).fit(FEW).embedding_.shape == (16, 15)
+
+
+def test_every_way_to_fit_refuses_too_many_dimensions(tmp_path):
+    ring = np.roll(np.eye(10), 1, axis=1) + np.roll(np.eye(10), -1, axis=1)
+    with pytest.raises(ValueError, match=TOO_MANY):
+        NonmetricMDS(10).fit_dissimilarities(1 - ring - np.eye(10))
+    for model in (LOE(10), SPE(10)):
+        with pytest.raises(ValueError, match=TOO_MANY):
+            model.fit_graph(ring)
+    np.save(tmp_path / "rows.npy", FEW.rows)
+    with pytest.raises(ValueError, match=TOO_MANY):
+        STE(10, solver="svrg").fit(ComparisonsFile(tmp_path / "rows.npy"))
+    model = STE(2, random_state=0).fit(FEW)
+    with pytest.raises(ValueError, match=TOO_MANY):
+        model.set_params(n_components=10).partial_fit(FEW.rows[:3])
 
 
 @of_each_class

@@ -12,7 +12,7 @@ from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE
 from nearer.embedding import dmoe_search as tuning
-from nearer.embedding.dmoe_search import CrossValidation, FixedSettings, can_tune, candidate_paths, fit_path
+from nearer.embedding.dmoe_search import FixedSettings, can_tune, candidate_paths, cross_validate, fit_path
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize import ADMM
 from nearer.optimize.problems.margins import error_from_margins
@@ -27,8 +27,8 @@ NOISY = Comparisons.from_triplets(
 PATHS = candidate_paths(FixedSettings(Penalty.open()), 2, "auto")
 
 
-def found(comparisons, **more):
-    return CrossValidation(PATHS, **more).run(comparisons, np.random.default_rng(0))
+def found(comparisons):
+    return cross_validate(comparisons, PATHS, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from nearer import Comparisons
 from nearer.data import ComparisonsFile
 from nearer.embedding import MLDS
-from nearer.embedding.scale import corrected_quantiles, numbers_of, order_of
+from nearer.embedding.mlds import corrected_quantiles, numbers_of, order_of
 from nearer.embedding.storage import load_model, save_model
 
 N = 9
@@ -200,15 +200,15 @@ def test_intervals_cover_and_are_as_wide_as_the_standard_errors(fitted):
     for seed in range(16):
         rows = questions("triads", 600, seed=seed)
         model = MLDS().fit(rows, answered(rows, seed=seed + 100))
-        found = model.intervals(0.9, n_resamples=80, random_state=seed)
+        found = model.intervals(0.9, n_resamples=50, random_state=seed)
         covered.append((found.lower <= PSI) & (found.upper >= PSI))
     assert 0.78 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
-    found = fitted.intervals(n_resamples=200)
+    found = fitted.intervals(n_resamples=120)
     np.testing.assert_allclose((found.upper - found.lower)[1:-1], 2 * 1.96 * fitted.standard_errors_[1:-1], rtol=0.35)
     assert found.sigma[0] < fitted.sigma_ < found.sigma[1]
-    again = fitted.intervals(n_resamples=200, random_state=0)
+    again = fitted.intervals(n_resamples=120, random_state=0)
     np.testing.assert_array_equal(found.lower, again.lower)
-    narrow = fitted.intervals(0.5, n_resamples=200)
+    narrow = fitted.intervals(0.5, n_resamples=120)
     assert (narrow.upper - narrow.lower < found.upper - found.lower)[1:-1].all()
 
 
@@ -313,8 +313,8 @@ def test_the_score_statistic_is_that_of_a_regression():
     """With Pearson residuals e and columns A: what a least squares fit to e explains with lengths beyond without."""
     rows = questions("quadruples", 300, 6)
     model = MLDS(lapse=0).fit(rows, answered(rows, np.arange(6) / 5, 0.4))
-    problem, theta = model._solved_problem()
-    lengths = model._questions()[0].intervals()
+    distinct, _, problem, theta = model._solved()
+    lengths = distinct.intervals()
     assert (lengths.sum(axis=1) == 0).all()
     chance = norm.cdf(problem.eta(theta))
     deviation = np.sqrt(problem.totals * chance * (1 - chance))

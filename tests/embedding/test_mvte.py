@@ -10,10 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from nearer import Comparisons
-from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import MVTE, TSTE
-from nearer.embedding.mvte_search import MIN_GAIN
+from nearer.embedding.mvte import MIN_GAIN
 from nearer.model import StudentT
 from nearer.optimize import Outcome, solve
 from nearer.optimize.problems.margins import pair_distances
@@ -209,7 +208,7 @@ def test_an_interrupt_among_the_starts_ends_the_search(monkeypatch):
         solution = solve(*arguments, **settings)
         return replace(solution, outcome=Outcome.INTERRUPTED) if len(calls) == 4 else solution
 
-    monkeypatch.setattr("nearer.embedding.mvte_search.solve", interrupted_at_the_fourth)
+    monkeypatch.setattr("nearer.embedding.mvte.solve", interrupted_at_the_fourth)
     model = MVTE(n_views=2, alpha=3.0, n_init=9, random_state=0)
     with pytest.warns(ConvergenceWarning, match="best views so far"), pytest.raises(KeyboardInterrupt):
         model.fit(ROWS[:500])
@@ -223,14 +222,11 @@ def test_too_few_answers_for_folds_make_one_view():
     assert model.cv_results_ is None
 
 
-def test_settings_and_files_that_make_no_sense_are_refused(tmp_path):
+def test_settings_that_make_no_sense_are_refused():
     wrong = [({"n_views": 0}, "n_views"), ({"n_init": 0}, "n_init"), ({"alpha": -1}, "alpha"), ({"trace": -1}, "trace")]
     for settings, message in wrong:
         with pytest.raises(ValueError, match=message):
             MVTE(**settings).fit(ROWS[:50])
-    np.save(tmp_path / "rows.npy", ROWS[:50].astype(np.int32))
-    with pytest.raises(ValueError, match="in memory"):
-        MVTE().fit(ComparisonsFile(tmp_path / "rows.npy"))
 
 
 def test_a_trace_that_is_too_large_says_so():

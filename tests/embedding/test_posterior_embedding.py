@@ -16,7 +16,7 @@ from scipy.stats import chi2
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from nearer import Comparisons, ComparisonsFile
+from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding import distillation as answering
@@ -551,13 +551,6 @@ def test_bad_settings_are_refused(settings, message):
         PosteriorEmbedding(**settings).fit(sample_triplets(POINTS, 50, random_state=0))
 
 
-def test_a_file_is_refused(tmp_path):
-    path = tmp_path / "rows.npy"
-    np.save(path, sample_triplets(POINTS, 50, random_state=0).rows)
-    with pytest.raises(ValueError, match="in memory"):
-        PosteriorEmbedding(2).fit(ComparisonsFile(path))
-
-
 def test_weights_that_are_all_zero_are_refused():
     with pytest.raises(ValueError, match="weight"):
         PosteriorEmbedding(2).fit([[0, 1, 2], [0, 2, 1]], sample_weight=[0, 0])
@@ -573,16 +566,6 @@ def test_levels_of_ellipses(short, bad):
 def test_numbers_of_maps(short, k):
     with pytest.raises(ValueError, match="k must be"):
         short.sample(k)
-
-
-def test_pickles_and_clones(short):
-    rows = questions(20)
-    copy = pickle.loads(pickle.dumps(short))
-    np.testing.assert_array_equal(copy.predict_proba(rows), short.predict_proba(rows))
-    copy.place([[0, N + 3, 1], [N + 3, 0, 1]])
-    fresh = clone(short)
-    assert not hasattr(fresh, "draws_")
-    assert fresh.get_params() == short.get_params()
 
 
 @QUIET

@@ -63,8 +63,10 @@ ESTIMATORS = {
 }
 # For what does not depend on how long a fit takes. One start is one descent, where by default there are several.
 ONE_START = Factored(n_init=1)
+FEW_DRAWS = {"solver": Microcanonical(2, n_warmup=100, n_steps=40, thin=5, n_starts=1, n_climb=10)}
 QUICKER = {
-    "Posterior": {"solver": Microcanonical(2, n_warmup=100, n_steps=40, thin=5, n_starts=1, n_climb=10)},
+    "Posterior": FEW_DRAWS,
+    "Posterior-microcanonical": FEW_DRAWS,
     "Posterior-variational": {"solver": Variational(100, 20)},
     "BestOf": {"methods": [CKL(solver=ONE_START), SOE(trace=0.01, solver=ONE_START)], "n_splits": 2},
     "MVTE": {"n_init": 1},

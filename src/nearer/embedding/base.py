@@ -1,8 +1,7 @@
 """What every estimator has in common: comparisons in, a map and predictions out.
 
-An estimator stores its settings. `fit` checks them and the comparisons; `_fit` lists the steps of the method. An
-estimator can be a step of a scikit-learn pipeline: whatever comparisons it is given, `transform` returns the map, whose
-rows are the objects, so that a clustering after it labels objects.
+`fit` checks the settings and the comparisons; `_fit` lists the steps of the method. In a pipeline of scikit-learn
+`transform` returns the map, whose rows are the objects, so that a clustering after it labels objects.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from nearer._common.arrays import FloatArray, is_dask
 from nearer._common.formatting import pluralize
 from nearer._common.parameters import check_integer
 from nearer._common.progress import warn_caller
-from nearer._common.randomness import RandomState
+from nearer._common.randomness import Purpose, RandomState, stream
 from nearer.data.cluster import ComparisonsOnCluster
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import with_same_metadata
@@ -36,62 +35,6 @@ from nearer.optimize.problems.margins import clear_ties, error_from_margins, pai
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
 
 
-# scikit-learn's own wrapping of outputs gives them the index of the input, whose rows are others here.
-class MapTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, auto_wrap_output_keys=None):  # type: ignore[call-arg]
-    """`transform`, `fit_transform` and what scikit-learn asks of a step of a pipeline."""
-
-    embedding_: FloatArray
-    comparisons_: Judgments
-    objects_: NDArray[Any]
-    n_objects_: int
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of columns that were fitted: 3 of triplets, 4 of quadruplets; n of a matrix of n objects."""
-        if getattr(self, "_fitted_to_matrix", False):
-            return self.n_objects_
-        return 3 if self.comparisons_.is_triplets else 4
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.embedding_.shape[1])
-
-    def transform(self, X: Any = None) -> Any:
-        """Return the map, one row for each object.
-
-        Parameters
-        ----------
-        X : Comparisons, or array-like of shape (m, 3) or (m, 4), optional
-            Comparisons of objects of the map, as a pipeline passes them on. They change nothing.
-
-        Returns
-        -------
-        ndarray, shape (n_objects_, n_components)
-            `embedding_`; a data frame with `objects_` as its index after ``set_output(transform="pandas")``.
-        """
-        check_is_fitted(self)
-        if X is not None:
-            self._check_objects(X)
-        return self._wrapped_map()
-
-    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
-        """Fit and return the map as `transform` does, shape (n_objects_, n_components)."""
-        self.fit(X, y, sample_weight)
-        return self._wrapped_map()
-
-    def _check_objects(self, X: Any) -> None:
-        """Reject what is not about the objects of the map."""
-        if isinstance(X, StreamedComparisons):
-            if X.n_objects > self.n_objects_:
-                raise ValueError(f"{X.title} is about {X.n_objects} objects, and the map has {self.n_objects_}")
-            return
-        self._comparisons(X)
-
-    def _wrapped_map(self) -> Any:
-        output = _wrap_data_with_container("transform", self.embedding_, None, self)
-        return output.set_axis(self.objects_) if hasattr(output, "set_axis") else output
-
-
 class MapDraws(NamedTuple):
     """A distribution over maps: draws, (k, n, p), laid onto the map, and covariances of the places, (n, p, p)."""
 
@@ -99,11 +42,24 @@ class MapDraws(NamedTuple):
     covariances: FloatArray
 
 
+# scikit-learn's own wrapping of outputs gives them the index of the input, whose rows are others here.
 @dataclass(eq=False, repr=False, kw_only=True)
-class OrdinalEmbedding(MapTransformer, BaseEstimator):
+class OrdinalEmbedding(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    auto_wrap_output_keys=None,  # type: ignore[call-arg]
+):
     """Base of all estimators; see `nearer.embedding` for those to use.
 
-    The fields are the settings of an estimator, which the generated ``__init__`` stores.
+    Parameters
+    ----------
+    n_components : int
+        Dimension of the map.
+    n_objects : int, optional
+        The number of objects, if it is more than the comparisons show.
+    random_state : int, Generator, SeedSequence or None
+        For what is drawn at random; pass one to repeat a fit to the last bit.
 
     Attributes
     ----------
@@ -135,7 +91,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
 
     @abstractmethod
     def _add_objects(self, added: Comparisons) -> None:
-        """Place the objects that the map lacks."""
+        """Place the objects that the map lacks; the labels of all objects are stored by whoever calls this."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
@@ -170,7 +126,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         self
         """
         self._check_settings()
-        if is_dask(X):
+        if not isinstance(X, Comparisons) and is_dask(X):
             if y is not None or sample_weight is not None:
                 raise ValueError("a dask collection brings its own answers and weights, as columns; pass it alone")
             X = ComparisonsOnCluster(X, n_objects=self.n_objects)
@@ -195,14 +151,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         Objects that are new take part from where `place` puts them. Methods over Gram matrices start afresh, as their
         solution does not depend on the start. The map is aligned with the one before by a rotation.
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        self
+        Takes what `fit` takes, and returns the estimator.
         """
         if not hasattr(self, "embedding_"):
             return self.fit(X, y, sample_weight)
@@ -211,26 +160,16 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         everything = self._joined(added)
         self._check_dimensions(everything.n_objects)
         if added.n_objects > self.n_objects_:
-            self._add_objects(added)
-            self.comparisons_ = everything  # an interrupt from here on leaves objects on the map: keep what placed them
+            self._place(added, everything)
         same_dimension = self.n_components in (None, self.embedding_.shape[1])
         self._fit(everything, start=self.embedding_ if same_dimension else None)
         return self
 
     def place(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> FloatArray:
-        """Put new objects into the map without moving the old ones.
+        """Put new objects into the map without moving the old ones, and return their points, (k, n_components).
 
-        The map then has them as its last rows, in the order of `objects_`, and predicts comparisons with them.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Comparisons that mention the new objects, as for `fit`; with old ones or with each other.
-
-        Returns
-        -------
-        ndarray, shape (k, n_components)
-            The points of the new objects.
+        The map then has them as its last rows, in the order of `objects_`, and predicts comparisons with them. X, y and
+        sample_weight are comparisons that mention them, as for `fit`; with old ones or with each other.
         """
         check_is_fitted(self)
         before = self.n_objects_
@@ -238,15 +177,67 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         if added.n_objects == before:
             raise ValueError("all objects of these comparisons are on the map already; partial_fit takes more of them")
         streamed = isinstance(self.comparisons_, StreamedComparisons)
-        everything = self.comparisons_ if streamed else self._joined(added)
-        self._add_objects(added)
-        self.comparisons_ = everything  # or the next partial_fit would know nothing of the new objects
+        self._place(added, self.comparisons_ if streamed else self._joined(added))
         return self.embedding_[before:]
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).
+    def _place(self, added: Comparisons, everything: Judgments) -> None:
+        self._add_objects(added)
+        # With what placed them, or an interrupt, and the next partial_fit, would know nothing of the new objects.
+        self.objects_, self.n_objects_, self.comparisons_ = added.objects, added.n_objects, everything
 
-        Positive means that the near pair is nearer; ties up to rounding are exactly 0.
+    def _store_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
+        self.embedding_ = embedding
+        self.comparisons_ = comparisons
+        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
+        self.classes_ = np.array([-1, 1])
+
+    def _store_run(self, solution: Solution[Any], solver: AnySolver) -> None:
+        self.n_iter_, self.history_ = solution.n_iter, solution.history
+        self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
+        self.solver_ = solver
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of columns that were fitted: 3 of triplets, 4 of quadruplets; n of a matrix of n objects."""
+        if getattr(self, "_fitted_to_matrix", False):
+            return self.n_objects_
+        return 3 if self.comparisons_.is_triplets else 4
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def transform(self, X: Any = None) -> Any:
+        """Return the map, one row for each object, shape (n_objects_, n_components).
+
+        It is a data frame with `objects_` as its index after ``set_output(transform="pandas")``. X, which changes
+        nothing, are comparisons of objects of the map, as a pipeline passes them on, or None.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            self._check_objects(X)
+        return self._wrapped_map()
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+        """Fit and return the map as `transform` does, shape (n_objects_, n_components)."""
+        return self.fit(X, y, sample_weight)._wrapped_map()
+
+    def _wrapped_map(self) -> Any:
+        output = _wrap_data_with_container("transform", self.embedding_, None, self)
+        return output.set_axis(self.objects_) if hasattr(output, "set_axis") else output
+
+    def _check_objects(self, X: Any) -> None:
+        """Reject what is not about the objects of the map."""
+        if not isinstance(X, StreamedComparisons):
+            self._comparisons(X)
+        elif X.n_objects > self.n_objects_:
+            raise ValueError(f"{X.title} is about {X.n_objects} objects, and the map has {self.n_objects_}")
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return how clearly comparisons hold as written, shape (m,): positive if they do, 0 for a tie up to rounding.
+
+        The margin d2(far) - d2(near); of `MLDS` the difference of the intervals, negative ones where the scale falls
+        against the order; of `MVTE` and `PosteriorEmbedding` the log-odds.
         """
         return self._margins(self._comparisons(X).quadruplets)
 
@@ -269,8 +260,7 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
 
     def _copy_with(self, **settings: Any) -> OrdinalEmbedding:
         """Return a copy, not yet fitted, with some settings changed."""
-        copied: OrdinalEmbedding = clone(self).set_params(**settings)
-        return copied
+        return clone(self).set_params(**settings)
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, that makes a map from other comparisons as this fit did."""
@@ -291,13 +281,15 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
         check_is_fitted(self)
         return None
 
+    def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
+        """Return at most so many of these maps in all their dimensions, (k, n, q); None as above."""
+        check_is_fitted(self)
+        return None
+
     def rotated(self, axes: ArrayLike) -> Self:
         """Return a copy with a rotated, or mirrored, map: ``embedding_ @ axes``. Its predictions are the same.
 
-        Parameters
-        ----------
-        axes : array-like, shape (p, p)
-            Orthogonal, such as `nearer.geometry.axes_along` returns.
+        The axes are an orthogonal matrix, (p, p), such as `nearer.geometry.axes_along` returns.
         """
         check_is_fitted(self)
         rotation, p = np.asarray(axes, dtype=np.float64), self.embedding_.shape[1]
@@ -310,11 +302,6 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
     def _rotate(self, axes: FloatArray) -> None:
         """Rotate everything that has the axes of the map; arrays are replaced, not written into."""
         self.embedding_ = self.embedding_ @ axes + 0.0
-
-    def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
-        """Return at most so many of these maps in all their dimensions, (k, n, q); None as above."""
-        check_is_fitted(self)
-        return None
 
     def _check_state(self) -> None:
         """Reject inconsistent fitted values, such as those of a damaged file."""
@@ -350,17 +337,6 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
             raise ValueError(f"{name} needs all comparisons in memory; fit SOE, STE or TSTE to {comparisons.title}")
         return comparisons
 
-    def _store_map(self, embedding: FloatArray, comparisons: Judgments) -> None:
-        self.embedding_ = embedding
-        self.comparisons_ = comparisons
-        self.objects_, self.n_objects_ = comparisons.objects, comparisons.n_objects
-        self.classes_ = np.array([-1, 1])
-
-    def _store_run(self, solution: Solution[Any], solver: AnySolver) -> None:
-        self.n_iter_, self.history_ = solution.n_iter, solution.history
-        self.converged_, self.restarts_ = solution.outcome.ok, solution.restarts
-        self.solver_ = solver
-
     @contextmanager
     def _warning_of_early_interrupt(self) -> Iterator[None]:
         """Warn that there is no map where an interrupt comes before the first."""
@@ -370,16 +346,17 @@ class OrdinalEmbedding(MapTransformer, BaseEstimator):
             self._warn("the fit was interrupted before its first iteration; there is no new map")
             raise
 
-    def _warn_of_outcome(self, advice: str, interrupted: bool) -> None:
+    def _warn(self, advice: str, interrupted: bool = False) -> None:
         """Warn of a fit that is not what it should be; re-raise an interrupt, whose best map is stored."""
         try:
-            self._warn(advice)
+            warn_caller(f"{type(self).__name__}: {advice}.", ConvergenceWarning)
         finally:
             if interrupted:
                 raise KeyboardInterrupt
 
-    def _warn(self, advice: str) -> None:
-        warn_caller(f"{type(self).__name__}: {advice}.", ConvergenceWarning)
+    def _repeatable_rng(self, purpose: Purpose) -> np.random.Generator:
+        """Return the generator for a purpose for which no seed is needed to repeat a fit."""
+        return stream(0 if self.random_state is None else self.random_state, purpose)
 
     def _comparisons(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Comparisons:
         """Return comparisons over the objects of the fitted map."""
@@ -416,17 +393,14 @@ def with_new_objects(
     old: NDArray[Any], X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Comparisons:
     """Return comparisons over the objects of a map and those that it lacks, these last."""
-    if not isinstance(X, Comparisons) and are_indices(old):
-        with warnings.catch_warnings():
-            # Comparisons of new objects need not mention the first one.
-            warnings.filterwarnings("ignore", "index 0 never occurs")
-            comparisons = as_comparisons(X, y, sample_weight)
-    elif not isinstance(X, Comparisons) and old.dtype.kind in "iu":
+    named = None
+    if not isinstance(X, Comparisons) and not are_indices(old) and old.dtype.kind in "iu":
         # Integers that are labels: without the list of objects they would be read as indices.
         named = [*old.tolist(), *np.setdiff1d(np.asarray(X), old).tolist()]
+    with warnings.catch_warnings():
+        # Comparisons of new objects need not mention the first one.
+        warnings.filterwarnings("ignore", "index 0 never occurs")
         comparisons = as_comparisons(X, y, sample_weight, objects=named)
-    else:
-        comparisons = as_comparisons(X, y, sample_weight)
     if are_indices(old) != are_indices(comparisons.objects):
         raise ValueError(
             f"the map was fitted to objects such as {format_label(old[0])}, but these comparisons are about "

@@ -1,8 +1,7 @@
 """BestOf: several methods, of which held-out answers choose one.
 
 No method is the best for all judgments: with few answers of many objects a convex one is, with many noisy answers a
-likelihood, with tight clusters one of heavy tails. The answers at hand show which, at the price of fitting all methods
-to each fold.
+likelihood, with tight clusters one of heavy tails.
 """
 
 from __future__ import annotations
@@ -10,18 +9,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import RandomState, stream
+from nearer._common.randomness import RandomState
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, with_positive_weight
 from nearer.data.streamed import Judgments
@@ -58,14 +56,12 @@ class BestOf(OrdinalEmbedding):
     n_components : int, default 2
         Dimension p of the map.
     methods : sequence of estimators, optional
-        What to choose from. Their dimension, number of objects and random state are set here. Left out: CKL, STE,
-        TSTE and SOE with a weak and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and
-        PosteriorEmbedding; and above five dimensions TSTE with heavier tails, for tight clusters.
+        Their dimension, number of objects and random state are set here. Left out: CKL, STE, TSTE and SOE with a weak
+        and a strong penalty each; up to 150 objects and 20,000 comparisons DMOE and PosteriorEmbedding; and above five
+        dimensions TSTE with heavier tails, for tight clusters.
     n_splits : int, default 5
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the folds and the methods.
+    n_objects, random_state
+        As for every estimator; random_state is for the folds and the methods.
 
     Attributes
     ----------
@@ -105,21 +101,21 @@ class BestOf(OrdinalEmbedding):
                 f"methods must be estimators of nearer.embedding, such as [CKL(), TSTE()]; got {self.methods!r}"
             )
 
-    def _fit(
-        self,
-        comparisons: Judgments,
-        callback: Callback | None = None,
-        start: FloatArray | None = None,
-    ) -> None:
+    def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
         methods = self._candidates(comparisons)
         best, results, calibration = 0, None, None
         judged = with_positive_weight(comparisons)
         held_out = self._held_out(methods, judged)
         if held_out is not None:
-            # The mean first: the first of equals, which is the simpler one.
-            best, results = int(np.argmin(held_out.errors.mean(axis=1))), _results_table(methods, held_out.errors)
-            calibration = Calibration.from_log_odds(held_out.odds[best], judged.sample_weight)
+            errors, odds = held_out
+            results = {
+                "method": [str(method._copy_with(random_state=None)) for method in methods],
+                "mean_test_error": errors.mean(axis=1),
+                "std_test_error": errors.std(axis=1),
+            }
+            best = int(np.argmin(errors.mean(axis=1)))  # the first of equals, which is the simpler one
+            calibration = Calibration.from_margins(odds[best], judged.sample_weight, log_odds=True)
         chosen = methods[best]
         try:
             chosen.fit(comparisons, callback=callback)
@@ -139,31 +135,34 @@ class BestOf(OrdinalEmbedding):
                 methods += [DMOE(), PosteriorEmbedding(max_components=free)]
             if self.n_components > _MAX_FEW_COMPONENTS:
                 methods.append(TSTE(alpha=3.0, trace=0.001))
-        rng = stream(0 if self.random_state is None else self.random_state, "start")
+        rng = self._repeatable_rng("start")
         common = {"n_components": self.n_components, "n_objects": self.n_objects}
-        return [clone(method).set_params(**common, random_state=int(rng.integers(2**31))) for method in methods]
+        return [method._copy_with(**common, random_state=int(rng.integers(2**31))) for method in methods]
 
-    def _held_out(self, methods: list[OrdinalEmbedding], comparisons: Comparisons) -> _HeldOut | None:
-        """Return how the methods do on each fold; None without a choice, or without two folds."""
+    def _held_out(
+        self, methods: list[OrdinalEmbedding], comparisons: Comparisons
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Return errors on each fold, (methods, folds), and log-odds of the answers, (methods, m); None without two."""
         units = group_indices(comparisons)
         n_splits = min(self.n_splits, int(units.max()) + 1)
         if len(methods) < 2 or n_splits < 2:
             return None
-        rng = stream(0 if self.random_state is None else self.random_state, "folds")
-        folds = assign_folds(units, n_splits, rng)
+        folds = assign_folds(units, n_splits, self._repeatable_rng("folds"))
         errors, odds = np.empty((len(methods), n_splits)), np.empty((len(methods), len(comparisons)))
         with progress_bar("methods", errors.size, unit="fit") as bar:
             for fold in range(n_splits):
                 train, test = comparisons[folds != fold], comparisons[folds == fold]
                 for row, method in enumerate(methods):
-                    fitted = _fit_quietly(method._for_cross_validation(), train)
+                    with warnings.catch_warnings():
+                        # A fold may be too small for a method, which its error then shows.
+                        warnings.simplefilter("ignore", ConvergenceWarning)
+                        fitted = method._for_cross_validation().fit(train)
                     errors[row, fold] = error_of_points(fitted.embedding_, test)
                     odds[row, folds == fold] = _log_odds(fitted, test)
                     bar.update()
-        return _HeldOut(errors, odds if comparisons.answers is None else odds * comparisons.answers)
+        return errors, odds if comparisons.answers is None else odds * comparisons.answers
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
         if not isinstance(self.best_, OrdinalEmbedding) or self.best_.n_objects_ != self.n_objects_:
@@ -172,24 +171,17 @@ class BestOf(OrdinalEmbedding):
 
     @property
     def _chosen(self) -> OrdinalEmbedding:
-        """The method that was chosen: `best_`."""
         check_is_fitted(self)
         return self.best_._chosen
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
-        """Return the chosen method with the settings of its fit, not yet fitted."""
-        check_is_fitted(self)
-        return self.best_._with_chosen_settings()
+        return self._chosen._with_chosen_settings()
 
     def _fast_surrogate(self) -> OrdinalEmbedding:
-        """Return that of the chosen method."""
-        check_is_fitted(self)
-        return self.best_._fast_surrogate()
+        return self._chosen._fast_surrogate()
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws | None:
-        """Return those of the chosen method."""
-        check_is_fitted(self)
-        return self.best_._map_draws(n_draws, random_state)
+        return self._chosen._map_draws(n_draws, random_state)
 
     def _rotate(self, axes: FloatArray) -> None:
         self.best_ = self.best_.rotated(axes)
@@ -204,8 +196,7 @@ class BestOf(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        They are those of the chosen method, calibrated on the answers that were held out to choose it; without a
-        choice they are its own.
+        Those of the chosen method, calibrated on the answers that were held out to choose it, if there were any.
         """
         asked = self._comparisons(X)  # or an estimator that is not fitted would name its missing best_
         if self._calibration is None:
@@ -214,7 +205,7 @@ class BestOf(OrdinalEmbedding):
         return np.column_stack([1 - holds, holds])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return that of the chosen method, shape (m,); positive means that the near pair is nearer."""
+        """Return that of the chosen method, shape (m,)."""
         check_is_fitted(self)
         return self.best_.decision_function(X)
 
@@ -223,30 +214,6 @@ class BestOf(OrdinalEmbedding):
         self._copy_fit()
 
 
-class _HeldOut(NamedTuple):
-    """Errors of the maps on each fold, (methods, folds), and log-odds of the answers to each row, (methods, m)."""
-
-    errors: FloatArray
-    odds: FloatArray
-
-
-def _fit_quietly(method: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
-    with warnings.catch_warnings():
-        # A fold may be too small for a method, which its error then shows.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return method.fit(comparisons)
-
-
 def _log_odds(method: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
     """Return the log-odds that a method gives to comparisons as they are written."""
-    odds: FloatArray = logit(method.predict_proba(comparisons)[:, 1]).clip(-_MAX_LOG_ODDS, _MAX_LOG_ODDS)
-    return odds
-
-
-def _results_table(methods: list[OrdinalEmbedding], errors: FloatArray) -> dict[str, Any]:
-    plain = [clone(method).set_params(random_state=None) for method in methods]
-    return {
-        "method": [str(method) for method in plain],
-        "mean_test_error": errors.mean(axis=1),
-        "std_test_error": errors.std(axis=1),
-    }
+    return logit(method.predict_proba(comparisons)[:, 1]).clip(-_MAX_LOG_ODDS, _MAX_LOG_ODDS)

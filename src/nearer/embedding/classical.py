@@ -9,7 +9,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.streamed import Judgments
-from nearer.embedding.fitting import LossEmbedding, Recipe, align_fit, check_solver, fit
+from nearer.embedding.fitting import LossEmbedding, Recipe, check_solver, fit
 from nearer.model import CrowdKernel, Hinge, Logistic, Loss, StudentT
 from nearer.optimize.problems.points import Penalty
 from nearer.optimize.solvers import SVRG, Factored, Projected
@@ -21,14 +21,13 @@ solver : {"factored", "svrg", "projected"} or solver object, default "factored"
     L-BFGS over points, stochastic descent over points (for comparisons by the million, or in a
     `nearer.ComparisonsFile`), or projected descent over Gram matrices. `Factored(tol=1e-6, n_init=5)`
     and the like, from `nearer.optimize.solvers`, set more.
-n_objects : int, optional
-    The number of objects, if it is more than the comparisons show.
-random_state : int, Generator, SeedSequence or None
-    For random starts, held-out comparisons and the batches of ``solver="svrg"``; the default solver needs none.
+n_objects, random_state
+    As for every estimator; the default solver draws nothing.
 device : str, optional
     Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a GPU
     where there is one. Left out: compiled loops on the processor. The map is the same but for rounding.
-
+"""
+_SHARED_BY_ALL = """\
 Attributes
 ----------
 embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
@@ -56,35 +55,30 @@ class Classical(LossEmbedding):
     device: str | None = None
 
     def __init_subclass__(cls) -> None:
-        """Replace {shared} in the docstring of a method."""
+        """Fill in what the docstrings of methods share."""
         super().__init_subclass__()
-        if cls.__doc__ and "{shared}" in cls.__doc__:
-            cls.__doc__ = cleandoc(cls.__doc__).replace("{shared}", _SHARED.replace("{name}", cls.__name__))
+        shared = {"{shared}": _SHARED + "\n{end}", "{end}": _SHARED_BY_ALL, "{name}": cls.__name__}
+        for name, text in shared.items():
+            cls.__doc__ = cleandoc(cls.__doc__ or "").replace(name, text)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         recipe = self._recipe(isinstance(comparisons, Comparisons))
         with self._warning_of_early_interrupt():
             fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
+        self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
 
     def _recipe(self, in_memory: bool = True) -> Recipe:
-        solver = self._solver()
-        if self.device is not None:
-            solver = for_device(solver, self.device, in_memory=in_memory)
-        return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
-
-    def _solver(self) -> AnySolver:
-        if not isinstance(self.solver, str):
-            return check_solver(self.solver)
-        solvers: dict[str, AnySolver] = {
+        named: dict[str, AnySolver] = {
             "factored": Factored(),
             "svrg": SVRG(),
             "projected": Projected(self.n_components),
         }
-        if self.solver not in solvers:
-            raise ValueError(f"solver must be one of {[*solvers]} or a solver object, got {self.solver!r}")
-        return solvers[self.solver]
+        check_solver(self.solver, named)
+        solver = named[self.solver] if isinstance(self.solver, str) else self.solver
+        if self.device is not None:
+            solver = for_device(solver, self.device, in_memory=in_memory)
+        return Recipe(self._loss(), Penalty(trace=self.trace, ridge=0.0), solver, self.n_components)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -199,22 +193,10 @@ class FORTE(Classical):
         bound on it, or none; noise-free answers then grow the map until the descent stops.
     solver : {"projected", "factored", "svrg"} or solver object, default "projected"
         `Projected(2, tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more. With "factored" it is `STE`.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For ``Projected(2, start="random")``; the default starts at G = 0.
+    n_objects, random_state
+        As for every estimator; random_state is for ``Projected(2, start="random")``; the default starts at G = 0.
 
-    Attributes
-    ----------
-    embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator.
-
-    Examples
-    --------
-    >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> points = make_gaussian(20, 2, random_state=0)
-    >>> FORTE(n_components=2).fit(sample_triplets(points, 800, random_state=0)).score(sample_triplets(points)) > 0.9
-    True
+    {end}
     """
 
     solver: str | AnySolver = "projected"

@@ -1,17 +1,14 @@
 """Clusters straight from comparisons, without a map.
 
-The additive similarity of two objects (Perrot, Esser and Ghoshdastidar 2020) is how often they were the near pair, less
-how often they were the far pair:
-
-    S_ij = sum of w_q over comparisons q with near pair {i, j}  -  the same sum over those with far pair {i, j}.
-
-Over triplets it is AddS-3, over quadruplets AddS-4. With few comparisons most of S is 0 and the rest is mostly noise,
-but its leading eigenvectors are not: groups of objects stand out in them. A direction counts if its eigenvalue is
-larger than any that random answers to the same questions give. The linkage is over the part of S in these directions.
+The additive similarity S_ij of two objects (Perrot, Esser and Ghoshdastidar 2020) is how often they were the near pair,
+less how often they were the far pair; over triplets it is AddS-3, over quadruplets AddS-4. With few comparisons most of
+S is noise, but groups of objects stand out in its leading eigenvectors. A direction counts if its eigenvalue is larger
+than any that random answers to the same questions give. The linkage is over the part of S in these directions.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -41,6 +38,7 @@ _MOST_CLUSTERS = 10  # that are tried if their number is left open
 _MAX_DENSE_OBJECTS = 200  # objects, up to which all eigenvalues take no longer than an iteration for one
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ComparisonHC(ClusterMixin, BaseEstimator):
     """Hierarchical clustering straight from comparisons, without a map (Ghoshdastidar, Perrot, von Luxburg 2019).
 
@@ -83,16 +81,9 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
     (['bus', 'car', 'cat', 'cow', 'dog', 'tram'], [0, 0, 1, 1, 1, 0])
     """
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        linkage: Literal["average", "4-AL"] = "average",
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.random_state = random_state
+    n_clusters: int | None = field(default=None, kw_only=False)
+    linkage: Literal["average", "4-AL"] = "average"
+    random_state: RandomState = None
 
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Build the tree, and cut it.
@@ -105,10 +96,6 @@ class ComparisonHC(ClusterMixin, BaseEstimator):
             Answers: +1 (or True) as written, -1 (or False) the other way round. All +1 if left out.
         sample_weight : array-like, shape (m,), optional
             Nonnegative weights; a row of weight 2 counts as two rows.
-
-        Returns
-        -------
-        self
         """
         if isinstance(X, StreamedComparisons):
             raise ValueError(f"ComparisonHC needs all comparisons in memory, not in a {type(X).__name__}")

@@ -1,11 +1,8 @@
 """Distillation: a map of few dimensions that answers like a better predictor.
 
 The best predictor is often no map of p dimensions: a Gram matrix of high rank, or the posterior. So questions are drawn
-as the study asks them, the predictor (the teacher) gives the probability of each answer, and maps of p dimensions are
-fitted to these soft answers. The map that agrees best is kept.
-
-Draws of a posterior differ by rotations that comparisons do not determine. Where comparisons leave little open, their
-mean after alignment is a good map; where they leave much open the mean is a shrunken cloud, and distillation is better.
+as the study asks them, the predictor gives the probability of each answer, and maps of p dimensions are fitted to these
+soft answers. The map that agrees best is kept.
 """
 
 from __future__ import annotations
@@ -63,9 +60,16 @@ def mixed_questions(
 ) -> tuple[NDArray[np.int32], FloatArray]:
     """Return questions as quadruplets, and weights that sum to 2: those drawn, and those asked."""
     asked = asked.astype(np.int32, copy=False)
-    anchors, near, far = drawn
-    possible = (anchors != near) & (anchors != far) & (near != far)
-    new, counts = _count_questions(anchors[possible], near[possible], far[possible], n_objects)
+    anchors, first, second = (objects.astype(np.int64) for objects in drawn)
+    possible = (anchors != first) & (anchors != second) & (first != second)
+    # The different questions, and how often each was drawn: of few objects there are few. Two keys in turn, each of
+    # which 64 bits can hold whatever n.
+    lower, upper = np.minimum(first, second)[possible], np.maximum(first, second)[possible]
+    pairs, which = np.unique(lower * n_objects + upper, return_inverse=True)
+    keys, counts = np.unique(anchors[possible] * len(pairs) + which, return_counts=True)
+    anchors, which = np.divmod(keys, max(len(pairs), 1))
+    lower, upper = np.divmod(pairs[which], n_objects)
+    new = np.column_stack([anchors, lower, anchors, upper]).astype(np.int32)
     shares = np.concatenate([(1 - share) * counts / max(counts.sum(), 1), share * weights / weights.sum()])
     return np.concatenate([new, asked]), 2 * shares
 
@@ -80,10 +84,13 @@ def distill(
 ) -> tuple[FloatArray, bool]:
     """Return the map of p dimensions that agrees best with soft answers."""
     questions, chances, weights = answered
-    comparisons = Comparisons.from_quadruplets(
-        np.concatenate([questions, questions[:, [2, 3, 0, 1]]]),
+    comparisons = Comparisons(
+        rows=np.concatenate([questions, questions[:, [2, 3, 0, 1]]]),
+        answers=None,
         weights=np.concatenate([weights * chances, weights * (1 - chances)]),
-        n_objects=n_objects,
+        annotators=None,
+        trials=None,
+        objects=np.arange(n_objects),
     )
     # One start for each shape: the maps are judged by what they answer, and one that is folded answers badly.
     solver = Factored(n_init=1, n_threads=n_threads)
@@ -98,19 +105,6 @@ def distill(
         if interrupted:
             break
     return min([*maps, *others], key=answered.disagreement), interrupted
-
-
-def _count_questions(
-    anchors: NDArray[np.int32], near: NDArray[np.int32], far: NDArray[np.int32], n: int
-) -> tuple[NDArray[np.int32], NDArray[np.integer]]:
-    """Return the different questions as quadruplets, and how often each was drawn: of few objects there are few."""
-    lower, upper = np.minimum(near, far).astype(np.int64), np.maximum(near, far)
-    # Two keys in turn, each of which 64 bits can hold whatever n.
-    pairs, which = np.unique(lower * n + upper, return_inverse=True)
-    keys, counts = np.unique(anchors.astype(np.int64) * len(pairs) + which, return_counts=True)
-    anchors, which = np.divmod(keys, max(len(pairs), 1))
-    lower, upper = np.divmod(pairs[which], n)
-    return np.column_stack([anchors, lower, anchors, upper]).astype(np.int32), counts
 
 
 def distill_gram(
@@ -137,8 +131,7 @@ def _distinct_rows(comparisons: Comparisons) -> tuple[NDArray[np.integer], Float
         canonical_pairs(comparisons.oriented), axis=0, return_index=True, return_inverse=True
     )
     order = np.argsort(first)
-    weights: FloatArray = np.bincount(inverse.ravel(), weights=comparisons.sample_weight)[order].astype(np.float64)
-    return rows[order], weights
+    return rows[order], np.bincount(inverse.ravel(), comparisons.sample_weight)[order].astype(np.float64)
 
 
 def _draw_questions(

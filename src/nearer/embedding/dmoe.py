@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
@@ -17,7 +16,6 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.embedding.distillation import distill_gram
 from nearer.embedding.dmoe_search import (
     Candidate,
-    CrossValidation,
     FixedSettings,
     Rank,
     SearchResult,
@@ -25,8 +23,9 @@ from nearer.embedding.dmoe_search import (
     can_tune,
     candidate_paths,
     comparisons_per_object,
+    cross_validate,
 )
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, check_solver, fit, refine_map, refit_map
+from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, check_solver, fit, refine_map, refit_map
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
@@ -36,20 +35,15 @@ from nearer.optimize.solvers.device_lbfgs import for_device
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
-_SOLVERS: dict[str, AnySolver] = {
-    "admm": ADMM(),
-    "paper": Paper(),
-    "closed": ClosedForm(),
-    "factored": Factored(),
-}
+_SOLVERS: dict[str, AnySolver] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm(), "factored": Factored()}
 _FIXED_PENALTIES = {"paper": Penalty(ridge=0.0), "closed": Penalty(trace=0.0), "factored": Penalty(0.01, ridge=0.0)}
 # Beyond these the convex problem takes half a minute, and the map over points less than a second.
-MAX_OBJECTS_CONVEX, MAX_COMPARISONS_CONVEX = 500, 50_000
+_MAX_OBJECTS_CONVEX, _MAX_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
-OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
+_OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
 _SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solver"}
-MAX_FEW_PER_OBJECT = 15  # for each object
+_MAX_FEW_PER_OBJECT = 15
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,56 +60,48 @@ class DMOE(GramEmbedding):
     small rank.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
-    of about ten fits: see `nearer.embedding.dmoe_search`. Settings that it cannot separate share in the result. A
-    value that is passed is taken as it is, and whoever passes a penalty with all its values has no search at all. Nor
-    is there one for fewer than 10 trials or questions, for more than two million comparisons, for a `ComparisonsFile`,
-    and for Algorithm 1 of the paper and solvers beyond those named below.
+    of about ten fits; settings that it cannot separate share in the result. There is no search if a penalty with all
+    its values is passed, for fewer than 10 trials or questions, for more than two million comparisons, for a
+    `ComparisonsFile`, and for Algorithm 1 of the paper and solvers beyond those named below.
 
     Parameters
     ----------
     n_components : int, default 2
-        Dimension p of `embedding_`. Where there is a `gram_`, predictions use that, which it does not limit, so that
-        tuning it changes no score; `nearer.evaluation.comparison_error` scores the map itself.
+        Dimension p of `embedding_`. It does not limit `gram_`, which predicts where there is one.
     penalty : Penalty, optional
         Weights of the trace, the ridge and more, in units that carry over; see `nearer.Penalty`. What is None in it, or
         all if it is left out, is chosen. Without a search: ``Penalty()``, without ridge for ``solver="paper"``,
         without trace for ``solver="closed"``, and ``Penalty(0.01, ridge=0)`` for ``solver="factored"``.
     nu : float >= 0, optional
-        The price of margins above the target, relative to those below it. Left out: chosen with the penalty. Without a
-        search: 1 up to 15 comparisons for each object, and for "closed" and "paper"; beyond, where a large margin is no
-        accident and the upper side fights geometry, 0.
+        The price of margins above the target, relative to those below it. Without a search: 1 up to 15 comparisons for
+        each object, and for "closed" and "paper"; 0 beyond.
     power : float >= 1, optional
-        The exponent a; 1 or 2 for the convex solvers. Left out: chosen with the penalty; without a search 2.
+        The exponent a; 1 or 2 for the convex solvers. Without a search 2.
     rank : int or "full", optional
-        Of the Gram matrix that predicts. "full" is the convex problem; a number asks for the best matrix of that rank,
-        which fits better to many comparisons, or to noisy ones. Left out: chosen with the penalty among "full", 2,
-        n_components and 10; without a search "full".
+        Of the Gram matrix that predicts. "full" is the convex problem; a number fits better to many comparisons, or to
+        noisy ones. Left out: chosen among "full", 2, n_components and 10; without a search "full".
     solver : {"auto", "admm", "paper", "closed", "factored"} or solver object, default "auto"
         The two-block ADMM with its certificate; Algorithm 1 of the paper; the closed form for nu = 1, power 2 and
         ridge alone, without the cone; L-BFGS over points of dimension p, without a Gram matrix. "auto" takes, up to
         500 objects and 50,000 comparisons, ADMM for a full matrix and L-BFGS for one of small rank, and "factored"
         beyond; `solver_` is the one taken. `ADMM(tol=1e-8)` and the like, from `nearer.optimize.solvers`, set more.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For random starts, for the folds, and for the questions that the map learns from `gram_`. None makes one fixed
-        choice of folds and questions, so that a fit with the defaults needs no seed to repeat.
+    n_objects, random_state
+        As for every estimator; random_state is for random starts, folds, and the questions that the map learns from
+        `gram_`. A fit with the defaults needs none to repeat.
     device : str, optional
-        Experimental: "cuda", "cuda:1" and so on or "mps" for ``solver="factored"`` on a GPU, by PyTorch
-        (``pip install torch``); "cpu" is the same on the processor; "auto" takes a GPU where there is one. The
-        settings are chosen on the processor in any case. Left out: compiled loops on the processor.
+        Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a
+        GPU where there is one. The settings are chosen on the processor in any case.
 
     Attributes
     ----------
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
-        As for every estimator: the map, labels, and how the solver got there. After a search by ADMM or "auto", unless
-        a number was passed as rank, the map is the one that answers most like `gram_`; otherwise it is the leading part
-        of the Gram matrix, refined to a minimum of the same problem over points.
+        As for every estimator. After a search by ADMM or "auto", unless a number was passed as rank, the map is the one
+        that answers most like `gram_`; otherwise its leading part, refined to a minimum of the problem over points.
     gram_ : ndarray, shape (n_objects_, n_objects_)
-        The Gram matrix, which predicts; not with ``solver="factored"``, where the map does. After a search it is the
-        average of the matrices of all settings that have a share in it.
+        The Gram matrix, which predicts: after a search the average of all settings that have a share in it. Not with
+        ``solver="factored"``, where the map predicts.
     penalty_, nu_, power_, rank_ : Penalty, float, float, int or "full"
-        The settings of the largest share, or those that were passed. What follows, and all about the solver, is theirs.
+        The settings of the largest share, or those that were passed; all about the solver is theirs.
     cv_results_ : dict of arrays
         The search as scikit-learn reports it, one entry for each setting tried: ``mean_test_score`` is minus the
         smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
@@ -124,14 +110,10 @@ class DMOE(GramEmbedding):
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
-        What each object adds to its squared distances in `gram_`, at least 0: beyond the map, from the diagonal weight
-        and the specificities of the penalty; all 0 without these.
+        What each object adds to its squared distances in `gram_`, from the diagonal weight and the specificities of the
+        penalty.
     ridge_ : float
         kappa, the weight of the ridge.
-
-    See Also
-    --------
-    GNMDS, STE, TSTE
 
     Examples
     --------
@@ -166,17 +148,17 @@ class DMOE(GramEmbedding):
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
         with self._warning_of_early_interrupt():
-            self._search = self._cross_validate(comparisons, kind)
-            known = self._search is not None and self._search.has_best
-            self._choice = self._search.best if self._search and known else self._default_settings(comparisons, kind)
+            found = self._search = self._cross_validate(comparisons, kind)
+            self._choice = found.best if found and found.has_best else self._default_settings(comparisons, kind)
             recipe = self._recipe(kind, isinstance(comparisons, Comparisons))
             with limited_blas(recipe.solver.space, comparisons.n_objects):
                 fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
-                fitted = self._refit_map(fitted, comparisons, kind)
-                fitted = self._average_predictors(fitted, comparisons, kind)
+                if isinstance(comparisons, Comparisons):
+                    fitted = self._refit_map(fitted, comparisons, kind)
+                    fitted = self._average_predictors(fitted, comparisons, kind)
         if self._search is not None and self._search.interrupted:
             fitted = fitted.interrupted()
-        self._store_fit(align_fit(fitted, start), comparisons, recipe.solver)
+        self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
@@ -186,16 +168,16 @@ class DMOE(GramEmbedding):
         given = self._fixed_settings()
         if given.rank is not None and kind == "factored":
             raise ValueError(
-                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {MAX_OBJECTS_CONVEX} objects "
-                f"and {MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
+                f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {_MAX_OBJECTS_CONVEX} objects "
+                f"and {_MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
             )
-        if not given.penalty.is_open or kind == "other" or not isinstance(comparisons, Comparisons):
+        if not given.penalty.is_open or kind == "other":
             return None
-        if not can_tune(comparisons):
+        if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
         tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
-        rng = stream(0 if self.random_state is None else self.random_state, "folds")
-        return CrossValidation(tried, closed=kind == "closed").run(comparisons, rng) if tried else None
+        rng = self._repeatable_rng("folds")
+        return cross_validate(comparisons, tried, rng, closed=kind == "closed") if tried else None
 
     def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
@@ -203,10 +185,9 @@ class DMOE(GramEmbedding):
 
     def _kind(self, n_objects: int, n_comparisons: int) -> Kind:
         """Return which settings the solver leaves to choose from."""
-        if isinstance(self.solver, str) and self.solver not in ("auto", *_SOLVERS):
-            raise ValueError(f"solver must be one of {['auto', *_SOLVERS]} or a solver object, got {self.solver!r}")
+        check_solver(self.solver, {"auto": None, **_SOLVERS})
         if self.solver == "auto":
-            small = n_objects <= MAX_OBJECTS_CONVEX and n_comparisons <= MAX_COMPARISONS_CONVEX
+            small = n_objects <= _MAX_OBJECTS_CONVEX and n_comparisons <= _MAX_COMPARISONS_CONVEX
             return "auto" if small and (self.power in (None, 1, 2) or self.rank is not None) else "factored"
         if self.solver == "admm" or isinstance(self.solver, ADMM):
             return "admm"
@@ -221,7 +202,8 @@ class DMOE(GramEmbedding):
         over_points = isinstance(given.rank, int) or kind == "factored"
         usual = _FIXED_PENALTIES.get("paper" if paper else "factored" if over_points else kind, Penalty())
         # There is no other nu in the closed form and in Algorithm 1.
-        few = paper or kind == "closed" or len(comparisons) <= MAX_FEW_PER_OBJECT * _n_compared(comparisons)
+        n = comparisons.n_objects if isinstance(comparisons, StreamedComparisons) else seen_objects(comparisons).sum()
+        few = paper or kind == "closed" or len(comparisons) <= _MAX_FEW_PER_OBJECT * n
         rank = given.rank or (self.n_components if kind == "factored" else "full")
         return given.fill(Candidate(usual, float(few), 2, rank))
 
@@ -239,12 +221,10 @@ class DMOE(GramEmbedding):
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
-            return check_solver(self.solver)
-        if self.solver != "auto":
-            return _SOLVERS[self.solver]
-        if self._choice.rank == "full":
-            return _SOLVERS["admm"]
-        return OF_RANK if kind == "auto" else _SOLVERS["factored"]
+            return self.solver
+        if self.solver == "auto" and self._choice.rank != "full":
+            return _OF_RANK if kind == "auto" else _SOLVERS["factored"]
+        return _SOLVERS["admm" if self.solver == "auto" else self.solver]
 
     def _check_device(self, kind: Kind) -> None:
         """Reject a device that has nothing to do, before a search that may take minutes."""
@@ -255,10 +235,8 @@ class DMOE(GramEmbedding):
             )
         for_device(_SOLVERS["factored"], self.device)
 
-    def _refit_map(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+    def _refit_map(self, fitted: Fitted, comparisons: Comparisons, kind: Kind) -> Fitted:
         """Refit the map in p dimensions with the best settings of rank p; predictions use the Gram matrix."""
-        if not isinstance(comparisons, Comparisons):
-            return fitted
         choice, p = self._choice, self.n_components
         best = None if self._search is None else self._search.best_of_rank(p)
         if fitted.predictor is not None and best is None:
@@ -270,48 +248,42 @@ class DMOE(GramEmbedding):
         if choice.rank == p or (choice.rank == "full" and best is None):
             return fitted
         best = best or choice
-        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, OF_RANK, p))
+        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, _OF_RANK, p))
 
-    def _average_predictors(self, fitted: Fitted, comparisons: Judgments, kind: Kind) -> Fitted:
+    def _average_predictors(self, fitted: Fitted, comparisons: Comparisons, kind: Kind) -> Fitted:
         """Average the Gram matrices by share, then distil the map from the average."""
         found, predictor = self._search, fitted.predictor
-        if found is None or found.calibration is None or found.interrupted or not found.has_best:
+        if found is None or found.calibration is None or found.interrupted or not fitted.solution.outcome.ok:
             return fitted
-        if kind not in ("auto", "admm") or self.rank not in (None, "full") or not fitted.solution.outcome.ok:
+        if predictor is None or kind not in ("auto", "admm") or self.rank not in (None, "full"):
             return fitted
-        if predictor is None or not isinstance(comparisons, Comparisons):
-            return fitted
-        rng = stream(0 if self.random_state is None else self.random_state, "questions")
+        rng, weighted = self._repeatable_rng("questions"), with_positive_weight(comparisons)
         try:
             predictor = average_predictors(found, comparisons, predictor)
             fitted = replace(fitted, predictor=predictor)
-            points, interrupted = distill_gram(
-                with_positive_weight(comparisons), predictor, found.calibration, fitted.embedding, rng
-            )
+            points, interrupted = distill_gram(weighted, predictor, found.calibration, fitted.embedding, rng)
         except KeyboardInterrupt:
             return fitted.interrupted()
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         check_calibration(self._calibration)
 
     def _with_chosen_settings(self) -> DMOE:
         """Return an unfitted DMOE with the settings, their shares and the calibration of this fit."""
         check_is_fitted(self)
-        same: DMOE = clone(self)
+        same: DMOE = self._copy_with()
         if self._search is not None and self._search.has_best and not self._search.interrupted:
             same._reused_search = self._search
             return same
         # Without a Gram matrix there is no rank to ask for.
         rank = self.rank_ if self.solver == "auto" and hasattr(self, "gram_") else self.rank
-        same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
-        return same
+        return same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
 
     def __sklearn_clone__(self) -> Self:
-        copy: Self = super().__sklearn_clone__()
+        copy = super().__sklearn_clone__()
         if hasattr(self, "_reused_search"):
             copy._reused_search = self._reused_search
         return copy
@@ -320,14 +292,12 @@ class DMOE(GramEmbedding):
         """Set parameters; those of the search are searched again, also after `_with_chosen_settings`."""
         if params.keys() & _SEARCHED_PARAMETERS:
             self.__dict__.pop("_reused_search", None)
-        result: Self = super().set_params(**params)
-        return result
+        return super().set_params(**params)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        After a search they are calibrated on the comparisons that it held out; without one they are those of the loss
-        at the margins of the fit, which is too sure of itself where it fits its training answers too closely.
+        After a search they are calibrated on the comparisons that it held out; else they are those of the loss.
         """
         margins = self.decision_function(X)
         if self._calibration is None:
@@ -335,8 +305,10 @@ class DMOE(GramEmbedding):
         holds = self._calibration.probability(margins / self._spread if self._spread > 0 else margins)
         return np.column_stack([1 - holds, holds])
 
-    def _store_fit(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
-        super()._store_fit(fitted, comparisons, solver)
+    def _store_fit(
+        self, fitted: Fitted, comparisons: Judgments, solver: AnySolver, onto: FloatArray | None = None
+    ) -> None:
+        super()._store_fit(fitted, comparisons, solver, onto)
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
@@ -352,10 +324,3 @@ class DMOE(GramEmbedding):
                 self._spread = fitted.predictor.spread(seen)
             else:
                 self._spread = mean_squared_distance_of_points(self.embedding_[seen])
-
-
-def _n_compared(comparisons: Judgments) -> int:
-    """Return the number of objects that comparisons mention; of a file, the number of all objects."""
-    if isinstance(comparisons, StreamedComparisons):
-        return comparisons.n_objects
-    return int(seen_objects(comparisons).sum())

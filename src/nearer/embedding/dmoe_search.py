@@ -1,24 +1,17 @@
 """Choosing the settings of DMOE by cross-validation: paths of candidates, successive elimination, shares for the best.
 
-Two kinds of maps compete. Where comparisons are few relative to coordinates, a full Gram matrix under a ridge predicts
-best, with specificities if the answers are free of errors, with a light diagonal if people gave them. Where they are
-many, or often wrong, it is a map of few dimensions under a trace penalty, from just below the one at which it vanishes
-for noisy answers down to almost none for clean ones. A *path* goes from the strongest penalty to the weakest, each fit
+Two kinds of maps compete: with few comparisons a full Gram matrix under a ridge predicts best, with many or often wrong
+ones a map of few dimensions under a trace penalty. A *path* goes from the strongest penalty to the weakest, each fit
 from where the last one ended; only the order of candidates is wanted, so that a few steps for each suffice.
 
-Candidates are judged on held-out comparisons by their error, smoothed where it is large. Folds keep trials whole. After
-each fold a candidate that is behind the best by more than two standard errors of their difference drops out, and so do
-the last ones if there are too many.
-
-Settings within a standard error or so of the best are indistinguishable, and choosing among them by chance has a price.
-The one-standard-error rule would take the simplest; here each gets a *share* proportional to exp(-d), d being how many
-standard errors it is behind, and the Gram matrices are averaged by their shares, which keeps them positive
-semidefinite. With fewer than ten comparisons an object, maps of small rank have proportionally smaller shares.
+After each fold a candidate that is behind the best by more than two standard errors drops out. Those that are left are
+hard to tell apart, and choosing among them by chance has a price: each gets a *share* proportional to exp(-d), d being
+how many standard errors it is behind, and the Gram matrices are averaged by their shares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -30,20 +23,20 @@ from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, restrict_to_seen, with_positive_weight
-from nearer.data.streamed import Judgments, StreamedComparisons
+from nearer.embedding.fitting import completed, gram_problem
 from nearer.embedding.predictor import Calibration, Predictor, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
-from nearer.optimize.problems.gram import Problem
-from nearer.optimize.problems.margins import MarginMap, clear_ties
+from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory, as_rows
-from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Solution, solve
-from nearer.optimize.solvers.driver import AnySolver, ValueT, limited_blas
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, solve
+from nearer.optimize.solvers.driver import AnySolver, limited_blas
 
 Rank: TypeAlias = int | Literal["full"]
 
 # Trace and ridge, from strong ridges, for few comparisons, to weak ones.
 _TRACES_AND_RIDGES = ((0.01, 10.0), (0.005, 3.0), (0.2, 0.3))
+_RIDGES_CLOSED = ((0.0, 30.0), (0.0, 10.0), (0.0, 3.0), (0.0, 1.0))
 _TRACE_PENALTIES = (0.6, 0.35, 0.2, 0.1, 0.03, 0.005)
 # A high power weighs the comparisons that are hardest to satisfy, as the tail of a likelihood does: for clean answers.
 _HIGH_POWER, _HIGH_POWER_TRACES = 12.0, (0.03, 0.006, 0.0015)
@@ -94,11 +87,10 @@ class FixedSettings:
         """Whether a candidate, after `fill`, is what was asked for and can be fitted."""
         if self.rank is not None and candidate.rank != self.rank:
             return False
+        trace, ridge, diagonal, specificity = candidate.penalty.values()
         if candidate.rank == "full":
-            return candidate.power in (1, 2) and candidate.penalty != Penalty(
-                0.0, 0.0, *_diagonal_and_specificity(candidate.penalty)
-            )
-        return candidate.power > 1 and _diagonal_and_specificity(candidate.penalty) == (1.0, np.inf)
+            return candidate.power in (1, 2) and (trace, ridge) != (0, 0)
+        return candidate.power > 1 and (diagonal, specificity) == (1, np.inf)
 
     def fill(self, candidate: Candidate) -> Candidate:
         """Return a candidate with the values that were given."""
@@ -117,11 +109,14 @@ def candidate_paths(
     per_object: float = np.inf,
 ) -> list[Path]:
     """Return the paths to search, without doubles and without what the given values rule out."""
-    make = {"auto": _auto_paths, "admm": _gram_paths, "closed": _closed_paths, "factored": _point_paths}[solver]
-    ranks = (n_components,) if solver == "factored" else _ranks(given, n_components)
+    ranks = sorted({_SMALL_RANK, n_components, _LARGE_RANK})
+    if solver == "factored":
+        ranks = [n_components]
+    elif isinstance(given.rank, int):
+        ranks = [given.rank]
     kept: list[Path] = []
     seen: set[Candidate] = set()
-    for path in make(ranks):
+    for path in [*_FULL_PATHS.get(solver, ()), *(_paths_of_ranks(ranks) if solver in ("auto", "factored") else ())]:
         candidates = [given.fill(candidate) for candidate in path.candidates]
         candidates = [each for each in dict.fromkeys(candidates) if given.allows(each) and each not in seen]
         seen.update(candidates)
@@ -132,38 +127,28 @@ def candidate_paths(
     return kept
 
 
-def _ranks(given: FixedSettings, n_components: int) -> tuple[int, ...]:
-    if isinstance(given.rank, int):
-        return (given.rank,)
-    return tuple(sorted({_SMALL_RANK, n_components, _LARGE_RANK}))
+def _full_path(
+    name: str, traces_and_ridges: Iterable[tuple[float, float]], diagonal: float = 1.0, specificity: float = np.inf
+) -> Path:
+    penalties = [Penalty(trace, ridge, diagonal, specificity) for trace, ridge in traces_and_ridges]
+    return Path(name, tuple(Candidate(penalty, 1.0, 2, "full") for penalty in penalties))
 
 
-def _auto_paths(ranks: tuple[int, ...]) -> list[Path]:
-    return _ridge_paths() + _point_paths(ranks)
+_RIDGE_PATHS = [
+    _full_path("full, specificities", _TRACES_AND_RIDGES, specificity=20.0),
+    _full_path("full, light diagonal", _TRACES_AND_RIDGES, diagonal=0.4),
+]
+_FULL_PATHS = {
+    "auto": _RIDGE_PATHS,
+    "admm": [*_RIDGE_PATHS, _full_path("full, trace alone", [(trace, 0.0) for trace in _TRACE_PENALTIES[:4]])],
+    "closed": [
+        _full_path("closed form", _RIDGES_CLOSED),
+        _full_path("closed form, light diagonal", _RIDGES_CLOSED, diagonal=0.4),
+    ],
+}
 
 
-def _gram_paths(ranks: tuple[int, ...]) -> list[Path]:
-    traces = [Candidate(Penalty(trace, 0.0), 1.0, 2, "full") for trace in _TRACE_PENALTIES[:4]]
-    return [*_ridge_paths(), Path("full, trace alone", tuple(traces))]
-
-
-def _ridge_paths() -> list[Path]:
-    def path(name: str, diagonal: float, specificity: float) -> Path:
-        penalties = [Penalty(trace, ridge, diagonal, specificity) for trace, ridge in _TRACES_AND_RIDGES]
-        return Path(name, tuple(Candidate(penalty, 1.0, 2, "full") for penalty in penalties))
-
-    return [path("full, specificities", 1.0, 20.0), path("full, light diagonal", 0.4, np.inf)]
-
-
-def _closed_paths(ranks: tuple[int, ...]) -> list[Path]:
-    def path(name: str, diagonal: float) -> Path:
-        penalties = [Penalty(0.0, ridge, diagonal) for ridge in (30.0, 10.0, 3.0, 1.0)]
-        return Path(name, tuple(Candidate(penalty, 1.0, 2, "full") for penalty in penalties))
-
-    return [path("closed form", 1.0), path("closed form, light diagonal", 0.4)]
-
-
-def _point_paths(ranks: tuple[int, ...]) -> list[Path]:
+def _paths_of_ranks(ranks: list[int]) -> list[Path]:
     def path(name: str, rank: int, power: float, traces: tuple[float, ...]) -> Path:
         return Path(name, tuple(Candidate(Penalty(trace, 0.0), 0.0, power, rank) for trace in traces))
 
@@ -171,13 +156,9 @@ def _point_paths(ranks: tuple[int, ...]) -> list[Path]:
     return [*made, path(f"rank {ranks[-1]}, power {_HIGH_POWER:g}", ranks[-1], _HIGH_POWER, _HIGH_POWER_TRACES)]
 
 
-def _diagonal_and_specificity(penalty: Penalty) -> tuple[float | None, float | None]:
-    return penalty.diagonal, penalty.specificity
-
-
 @dataclass(frozen=True, eq=False)
 class PointPredictor:
-    """PointPredictor, (n, r)."""
+    """Points that predict, (n, r)."""
 
     points: PointArray
 
@@ -198,17 +179,13 @@ class PointPredictor:
 
 def fit_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor | PointPredictor]:
     """Return what each candidate of a path makes of comparisons, one after the other."""
-    yield from (
-        _fit_gram_path(candidates, train, closed)
-        if candidates[0].rank == "full"
-        else _fit_points_path(candidates, train)
-    )
+    full = candidates[0].rank == "full"
+    return _fit_gram_path(candidates, train, closed) if full else _fit_points_path(candidates, train)
 
 
 def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor]:
-    margins, weights = MarginMap.from_quadruplets(train.oriented, train.n_objects).merge_duplicates(train.sample_weight)
-    margins, seen = margins.over_seen_objects()
-    problem = Problem(margins, candidates[0].loss, weights)
+    problem, seen = gram_problem(train, candidates[0].loss)
+    margins = problem.margins
     solver: AnySolver = ClosedForm() if closed else _SEARCH_ADMM
     state = None
     for candidate in candidates:
@@ -216,10 +193,9 @@ def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: 
         if problem.margins.diagonal != diagonal or problem.loss != candidate.loss:
             # One problem serves all candidates that differ in their weights alone: its pull is worked out once.
             problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
-        solution = _raise_if_interrupted(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
+        solution = completed(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
         state = None if closed else solution.state
-        everywhere = solution.value.expand(seen, train.n_objects)
-        yield Predictor.from_solution(everywhere.matrix, everywhere.specificities, diagonal)
+        yield Predictor.over_all_objects(solution.value, seen, train.n_objects, diagonal)
 
 
 def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[PointPredictor]:
@@ -232,7 +208,7 @@ def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Ite
     problem, start = replace(problem, spectrum=spectrum), None
     for candidate in candidates:
         penalized = candidate.penalty.over_points(replace(problem, loss=candidate.loss), float(spectrum.eigenvalues[0]))
-        points = _raise_if_interrupted(solve(penalized, _SEARCH_FACTORED, start)).value
+        points = completed(solve(penalized, _SEARCH_FACTORED, start)).value
         # One point has no gradient out of it: nothing to go on from.
         start = points if np.ptp(points, axis=0).any() else None
         placed = np.zeros((n_objects, rank))
@@ -240,23 +216,16 @@ def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Ite
         yield PointPredictor(placed)
 
 
-def _raise_if_interrupted(solution: Solution[ValueT]) -> Solution[ValueT]:
-    if solution.interrupted:
-        raise KeyboardInterrupt
-    return solution
-
-
-MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
+_MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose by
 MAX_COMPARISONS = 2_000_000
 MAX_SHARES = 8
 _MAX_BEHIND = 2.0  # standard errors
 
 
-def can_tune(comparisons: Judgments) -> bool:
+def can_tune(comparisons: Comparisons) -> bool:
     """Return whether there are enough comparisons to choose settings by, and not so many that it takes minutes."""
-    if isinstance(comparisons, StreamedComparisons) or len(comparisons) > MAX_COMPARISONS:
-        return False
-    return int(group_indices(with_positive_weight(comparisons)).max()) + 1 >= MIN_UNITS
+    few_enough = len(comparisons) <= MAX_COMPARISONS
+    return few_enough and int(group_indices(with_positive_weight(comparisons)).max()) + 1 >= _MIN_UNITS
 
 
 def comparisons_per_object(comparisons: Comparisons) -> float:
@@ -315,8 +284,7 @@ class SearchResult:
     @property
     def order(self) -> NDArray[np.intp]:
         """The places of the candidates, the best first: those that were judged by more folds before others."""
-        order: NDArray[np.intp] = np.lexsort([self.means, np.isnan(self.errors).sum(axis=1)])
-        return order
+        return np.lexsort([self.means, np.isnan(self.errors).sum(axis=1)])
 
     def results(self) -> dict[str, Any]:
         """Return the search as scikit-learn's ``cv_results_``: one entry for each candidate."""
@@ -338,32 +306,27 @@ class SearchResult:
         return columns
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """The search for settings: candidates in paths, judged by held-out comparisons, fold by fold."""
-
-    paths: list[Path]
-    closed: bool = False  # whether the full matrices are those of the closed form
-
-    def run(self, comparisons: Comparisons, rng: np.random.Generator) -> SearchResult:
-        """Judge the candidates of all paths; an interrupt ends it with the folds that are complete."""
-        comparisons = with_positive_weight(comparisons)
-        units = group_indices(comparisons)
-        n_split, n_held_out = n_splits(comparisons.sample_weight.sum())
-        folds = assign_folds(units, n_split, rng)
-        race = _Race(comparisons, units, self.paths, self.closed)
-        interrupted = False
-        with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
-            try:
-                for fold in range(n_held_out):
-                    most = max(MAX_SHARES, len(race.behind) * (n_split - fold - 1) // n_split)
-                    race.run(folds == fold, most)
-                    bar.update()
-                    if np.isfinite(race.behind).sum() == 1:
-                        break
-            except KeyboardInterrupt:
-                interrupted = True
-        return SearchResult(self.paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
+def cross_validate(
+    comparisons: Comparisons, paths: list[Path], rng: np.random.Generator, *, closed: bool = False
+) -> SearchResult:
+    """Judge the candidates of all paths, fold by fold; an interrupt ends it with the folds that are complete."""
+    comparisons = with_positive_weight(comparisons)
+    units = group_indices(comparisons)
+    n_split, n_held_out = n_splits(comparisons.sample_weight.sum())
+    folds = assign_folds(units, n_split, rng)
+    race = _Race(comparisons, units, paths, closed)
+    interrupted = False
+    with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
+        try:
+            for fold in range(n_held_out):
+                most = max(MAX_SHARES, len(race.behind) * (n_split - fold - 1) // n_split)
+                race.run(folds == fold, most)
+                bar.update()
+                if np.isfinite(race.behind).sum() == 1:
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+    return SearchResult(paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
 
 
 def average_predictors(found: SearchResult, comparisons: Comparisons, chosen: Predictor) -> Predictor:
@@ -373,9 +336,8 @@ def average_predictors(found: SearchResult, comparisons: Comparisons, chosen: Pr
     for places, members in _remaining(found.paths, found.shares > 0):
         if places == [best]:
             continue
-        for place, member in zip(
-            places, fit_path(members, with_positive_weight(comparisons), closed=False), strict=True
-        ):
+        fitted = fit_path(members, with_positive_weight(comparisons), closed=False)
+        for place, member in zip(places, fitted, strict=True):
             predictor = member.predictor() if isinstance(member, PointPredictor) else member
             size = predictor.size(comparisons)
             if place != best and size > 0:
@@ -426,11 +388,10 @@ class _Race:
         """Return the loss of each row judged so far: 1 for a clear miss, 1/2 for a tie, 0 for a clear hit."""
         # Smoothed the more widely the larger the error is: near 1/2 counting separates nothing; where it is small, the
         # count is what matters.
-        pluralize = np.where(self.margins == 0, 0.5, self.margins < 0)
-        pluralize[np.isnan(self.margins)] = np.nan
-        least = np.nanmin(np.average(pluralize, axis=1, weights=self._weights()))
-        losses: FloatArray = ndtr(-self.margins / max(2 * least, 1e-3))
-        return losses
+        missed = np.where(self.margins == 0, 0.5, self.margins < 0)
+        missed[np.isnan(self.margins)] = np.nan
+        least = np.nanmin(np.average(missed, axis=1, weights=self._weights()))
+        return ndtr(-self.margins / max(2 * least, 1e-3))
 
     def errors(self) -> FloatArray:
         """Return the error of each candidate in each fold, (candidates, folds); NaN where it was out."""
@@ -447,8 +408,7 @@ class _Race:
         weights = np.array([self.comparisons.sample_weight[rows].sum() for rows in self.folds])
         errors = self.errors()
         judged = np.where(np.isnan(errors), 0.0, weights).sum(axis=1)
-        means: FloatArray = np.nansum(errors * weights, axis=1) / np.where(judged > 0, judged, np.nan)
-        return means
+        return np.nansum(errors * weights, axis=1) / np.where(judged > 0, judged, np.nan)
 
     def shares(self) -> FloatArray:
         """Return the shares of the candidates, (candidates,)."""
@@ -457,8 +417,7 @@ class _Race:
         trust = [path.trust for path in self.paths for _ in path.candidates]
         shares = np.exp(-self.behind) * trust
         shares[np.argsort(-shares, kind="stable")[MAX_SHARES:]] = 0
-        total: FloatArray = shares / shares.sum()
-        return total
+        return shares / shares.sum()
 
     def calibration(self) -> Calibration | None:
         """Return the calibration of the margins judged so far."""

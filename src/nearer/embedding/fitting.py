@@ -1,14 +1,11 @@
-"""From comparisons, a loss, a penalty and a solver to a map; new objects on a map; and the bases of such estimators.
-
-To place new objects, the old points are fixed: what remains is a small problem in the coordinates of the new ones, with
-the loss and the trace penalty of the fit, which starts at the mean of the objects that each was near to.
-"""
+"""From comparisons, a loss, a penalty and a solver to a map; new objects on a map; and the bases of such estimators."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +24,10 @@ from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_
 from nearer.optimize.problems.sources import InMemory, Source, as_rows, as_source
 from nearer.optimize.solvers import Factored, FactoredOnDevice, Outcome, Progress, Solution, solve
 from nearer.optimize.solvers.descent import max_dimensions, solve_with_restarts
-from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.optimize.solvers.driver import AnySolver, Callback, ValueT, limited_blas
 
 _MAX_FEW_OBJECTS = 1000
+_MAX_OBJECTS_GRAM = 79_056  # whose matrix takes 50 GB
 
 
 class Recipe(NamedTuple):
@@ -76,14 +74,16 @@ def fit(
                 f"{type(solver).__name__} works on a Gram matrix and needs all comparisons in memory; "
                 f"fit a {type(comparisons).__name__} with a solver over points, such as solver='factored'"
             )
-        return fit_gram(comparisons, recipe, rng, callback)
+        return _fit_gram(comparisons, recipe, rng, callback)
 
 
-def check_solver(solver: object) -> AnySolver:
-    """Return what a user has passed as a solver, or raise ValueError if it is none."""
-    if isinstance(solver, type) or not hasattr(solver, "step"):
+def check_solver(solver: Any, named: Mapping[str, AnySolver | None]) -> None:
+    """Refuse what is neither one of these names nor a solver."""
+    if isinstance(solver, str):
+        if solver not in named:
+            raise ValueError(f"solver must be one of {[*named]} or a solver object, got {solver!r}")
+    elif isinstance(solver, type) or not hasattr(solver, "step"):
         raise ValueError(f"solver must be a name or an object such as nearer.optimize.solvers.ADMM(), got {solver!r}")
-    return cast(AnySolver, solver)
 
 
 def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
@@ -93,28 +93,35 @@ def usable_start(start: FloatArray | None, rank: int) -> FloatArray | None:
     return start
 
 
-def align_fit(fitted: Fitted, onto: FloatArray | None) -> Fitted:
-    """Return a fit with its map rotated onto the one before it, if there is one."""
-    if onto is None:
-        return fitted
-    return replace(fitted, embedding=align(fitted.embedding, onto, scaling=False, moving=False))
+def completed(solution: Solution[ValueT]) -> Solution[ValueT]:
+    """Return a solution; an interrupt that ended it goes on."""
+    if solution.interrupted:
+        raise KeyboardInterrupt
+    return solution
 
 
-def fit_gram(
-    comparisons: Comparisons, recipe: Recipe, rng: np.random.Generator, callback: Callback | None = None
-) -> Fitted:
-    """Solve for a Gram matrix; the map is its leading part."""
-    n = comparisons.n_objects
-    _check_gram_size(n)
-    margins = MarginMap.from_quadruplets(comparisons.oriented, n)
+def gram_problem(comparisons: Comparisons, loss: Loss) -> tuple[Problem, NDArray[np.intp]]:
+    """Return the problem over Gram matrices of the objects that comparisons mention, and which those are."""
+    margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
     margins, weights = margins.merge_duplicates(comparisons.sample_weight)
     margins, seen = margins.over_seen_objects()
-    problem = recipe.penalty.over_gram_matrices(Problem(margins, recipe.loss, weights))
+    return Problem(margins, loss, weights), seen
+
+
+def _fit_gram(comparisons: Comparisons, recipe: Recipe, rng: np.random.Generator, callback: Callback | None) -> Fitted:
+    """Solve for a Gram matrix; the map is its leading part."""
+    n = comparisons.n_objects
+    if n > _MAX_OBJECTS_GRAM:  # most often identifiers taken for indices
+        raise ValueError(
+            f"{n} objects need a Gram matrix of {8 * n**2 / 1e9:.0f} GB; take solver='factored', or, if the rows "
+            "hold identifiers and not indices 0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
+        )
+    problem, seen = gram_problem(comparisons, recipe.loss)
+    problem = recipe.penalty.over_gram_matrices(problem)
     solution = solve(problem, recipe.solver, rng=rng, callback=callback)
     embedding = np.zeros((n, recipe.rank))
     embedding[seen] = embedding_from_gram(double_center(solution.value.matrix), recipe.rank)
-    everywhere = solution.value.expand(seen, n)
-    predictor = Predictor.from_solution(everywhere.matrix, everywhere.specificities, problem.margins.diagonal)
+    predictor = Predictor.over_all_objects(solution.value, seen, n, problem.margins.diagonal)
     return Fitted(
         embedding, solution, problem.trace, problem.ridge, problem.total_weight, problem.vanishing_trace, predictor
     )
@@ -128,36 +135,25 @@ def fit_points(
     callback: Callback | None = None,
 ) -> Fitted:
     """Solve for points; the map is these points, centered, axes in order of falling variance."""
-    if not isinstance(source, InMemory) or not _mentions_few(source.comparisons):
-        return _fit_compared(source, recipe, rng, start, callback)
     n = source.n_objects
+    # Of few objects any that is not mentioned is left out: its direction would take a place in the start of the
+    # descent. Of many, only so many that they need not be carried along.
+    few = isinstance(source, InMemory) and (n <= _MAX_FEW_OBJECTS or source.comparisons.rows.size < n // 2)
+    if not few or seen_objects(source.comparisons).all():
+        return _fit_compared(source, recipe, rng, start, callback)
     among, seen = restrict_to_seen(source.comparisons)
-    if start is not None:
-        start = start[seen]
     solver: Any = recipe.solver
     given = solver.start
     if not isinstance(given, str) and np.shape(given) == (n, recipe.rank):
         recipe = recipe._replace(solver=replace(solver, start=np.asarray(given)[seen]))
-    fitted = _fit_compared(InMemory(among), recipe, rng, start, callback)
+    fitted = _fit_compared(InMemory(among), recipe, rng, None if start is None else start[seen], callback)
     embedding = np.zeros((n, recipe.rank))
     embedding[seen] = fitted.embedding
     return replace(fitted, embedding=embedding)
 
 
-def _mentions_few(comparisons: Comparisons) -> bool:
-    """Whether comparisons mention so few of all objects that the others need not be carried along."""
-    # Of few objects any that is not mentioned is left out: its direction would take a place in the start of the
-    # descent.
-    n = comparisons.n_objects
-    return (n <= _MAX_FEW_OBJECTS or comparisons.rows.size < n // 2) and not seen_objects(comparisons).all()
-
-
 def _fit_compared(
-    source: Source,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    start: FloatArray | None,
-    callback: Callback | None,
+    source: Source, recipe: Recipe, rng: np.random.Generator, start: FloatArray | None, callback: Callback | None
 ) -> Fitted:
     loss, penalty, _, rank = recipe
     solver: Any = recipe.solver  # over points
@@ -180,16 +176,12 @@ def _fit_compared(
     # A distance has no slope at 0 that a finite penalty could hold against: its map never vanishes.
     vanishing = np.inf if isinstance(loss, DistanceHinge) and largest > 0 else loss.slope_at_zero * largest
     if vanishing <= problem.trace:
-        solution = _zero_solution(problem)
+        zero = np.zeros((problem.n_objects, problem.rank))
+        solution = Solution(zero, Outcome.VANISHED, 0, [Progress(0, problem.objective_at_zero, float("nan"))])
     else:
         solution = solve_with_restarts(problem, solver, start, rng, callback)
     embedding = to_principal_axes(np.asarray(solution.value, np.float64), problem.object_weights > 0)
     return Fitted(embedding, solution, problem.trace, problem.ridge, problem.total_weight, vanishing)
-
-
-def _zero_solution(problem: FactoredProblem) -> Solution[FloatArray]:
-    progress = Progress(0, problem.objective_at_zero, float("nan"))
-    return Solution(np.zeros((problem.n_objects, problem.rank)), Outcome.VANISHED, 0, [progress])
 
 
 def refine_map(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
@@ -216,21 +208,8 @@ def refit_map(fitted: Fitted, comparisons: Comparisons, recipe: Recipe) -> Fitte
     return fitted.interrupted() if other.solution.interrupted else fitted
 
 
-def _check_gram_size(n_objects: int) -> None:
-    """Refuse what no (n, n) matrix can be made for: most often identifiers taken for indices."""
-    gigabytes = 8 * n_objects**2 / 1e9
-    if gigabytes > 50:
-        raise ValueError(
-            f"{n_objects} objects need a Gram matrix of {gigabytes:.0f} GB; take solver='factored', or, if the rows "
-            "hold identifiers and not indices 0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
-        )
-
-
 class LossEmbedding(OrdinalEmbedding):
     """Base of estimators whose map has a loss."""
-
-    trace_: float
-    _total_weight: float
 
     @abstractmethod
     def _loss(self) -> Loss:
@@ -239,16 +218,18 @@ class LossEmbedding(OrdinalEmbedding):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        They are those of the method's own model of answers (see `nearer.model`), at the margins of the fitted map. A
-        map that fits its training answers too closely is also too sure of itself: nothing here is calibrated on
-        held-out answers.
+        They are those of the method's own model of answers (see `nearer.model`) at the margins of the fitted map, not
+        calibrated on held-out answers: a map that fits its training answers too closely is also too sure of itself.
         """
-        distances = self._distances(self._comparisons(X).quadruplets)
-        holds = self._loss().probability_of(*distances)
+        holds = self._loss().probability_of(*self._distances(self._comparisons(X).quadruplets))
         return np.column_stack([1 - holds, holds])
 
-    def _store_fit(self, fitted: Fitted, comparisons: Judgments, solver: AnySolver) -> None:
-        self._store_map(fitted.embedding, comparisons)
+    def _store_fit(
+        self, fitted: Fitted, comparisons: Judgments, solver: AnySolver, onto: FloatArray | None = None
+    ) -> None:
+        """Store a fit, its map rotated onto the one before it, if there is one."""
+        points = fitted.embedding
+        self._store_map(points if onto is None else align(points, onto, scaling=False, moving=False), comparisons)
         self._store_run(fitted.solution, solver)
         self.trace_, self._total_weight = fitted.trace, fitted.total_weight
 
@@ -271,17 +252,14 @@ class LossEmbedding(OrdinalEmbedding):
             advice = f"{Outcome.VANISHED.value}; choose a smaller trace or a larger specificity"
         else:
             return
-        self._warn_of_outcome(advice, fitted.solution.interrupted)
+        self._warn(advice, fitted.solution.interrupted)
 
     def _add_objects(self, added: Comparisons) -> None:
         self.embedding_ = self._placed_points(self.embedding_, added)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
 
     def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
         """Return the given points and those of the objects beyond them."""
-        solution = place_points(points, added, self._loss(), self.trace_ * self._total_weight)
-        if solution.interrupted:
-            raise KeyboardInterrupt
+        solution = completed(place_points(points, added, self._loss(), self.trace_ * self._total_weight))
         if not solution.outcome.ok:
             self._warn(f"new objects may not be at their best places: {solution.outcome.value}")
         return solution.value
@@ -290,11 +268,7 @@ class LossEmbedding(OrdinalEmbedding):
 class GramEmbedding(LossEmbedding):
     """Base of estimators that may have a Gram matrix, which then predicts in place of the map."""
 
-    gram_: FloatArray
-    specificities_: FloatArray
-
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if hasattr(self, "gram_") and self.gram_.shape != (n, n):
@@ -317,33 +291,30 @@ class GramEmbedding(LossEmbedding):
         gram = points @ points.T - lift * np.eye(len(points))
         gram[:n, :n] = self.gram_
         super()._add_objects(added)
-        self.gram_ = gram
+        self.gram_: FloatArray = gram
         if hasattr(self, "specificities_"):
-            self.specificities_ = np.pad(self.specificities_, (0, len(points) - n))
+            self.specificities_: FloatArray = np.pad(self.specificities_, (0, len(points) - n))
 
 
 def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float) -> Solution[FloatArray]:
-    """Return the points of all objects of the comparisons, the first of which are given."""
-    n, k = len(points), comparisons.n_objects - len(points)
-    everything = np.concatenate([points, np.zeros((k, points.shape[1]))])
-    everything[n:] = _means_of_near_objects(everything, comparisons, n)
-    movable = np.arange(n + k) >= n
+    """Return the points of all objects of the comparisons, the first of which are given and stay where they are."""
+    n = len(points)
+    start = np.concatenate([points, _means_of_near_objects(points, comparisons, n)])
+    movable = np.arange(len(start)) >= n
     problem = FactoredProblem(InMemory(comparisons), loss, movable=movable, rank=points.shape[1])
     problem = replace(problem, trace=trace / problem.total_weight)
-    solution = solve(problem, Factored(tol=1e-8), everything)
+    solution = solve(problem, Factored(tol=1e-8), start)
     # The old points come back as they were, to the last bit.
     return replace(solution, value=np.concatenate([points, solution.value[n:]]))
 
 
-def _means_of_near_objects(everything: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:
+def _means_of_near_objects(points: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:
     """Return, for each new object, the mean of the old ones that it was called near to, (k, p); 0 if there are none."""
     near = comparisons.oriented[:, :2]
-    pairs = np.concatenate([near, near[:, ::-1]])
-    weights = np.tile(comparisons.sample_weight, 2)
-    kept = (pairs[:, 0] >= n) & (pairs[:, 1] < n)
-    pairs, weights = pairs[kept], weights[kept]
-    sums = np.zeros((comparisons.n_objects, everything.shape[1]))
-    np.add.at(sums, pairs[:, 0], weights[:, None] * everything[pairs[:, 1]])
-    totals = np.bincount(pairs[:, 0], weights, comparisons.n_objects)
-    means: FloatArray = (sums / np.where(totals > 0, totals, 1.0)[:, None])[n:]
-    return means
+    new, old = np.concatenate([near, near[:, ::-1]]).T
+    kept = (new >= n) & (old < n)
+    new, old, weights = new[kept] - n, old[kept], np.tile(comparisons.sample_weight, 2)[kept]
+    sums = np.zeros((comparisons.n_objects - n, points.shape[1]))
+    np.add.at(sums, new, weights[:, None] * points[old])
+    totals = np.bincount(new, weights, len(sums))
+    return sums / np.where(totals > 0, totals, 1.0)[:, None]

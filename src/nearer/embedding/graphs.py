@@ -1,8 +1,4 @@
-"""Methods that also take an unweighted graph: SOE, LOE and SPE.
-
-LOE is SOE of all triplets of a graph. Its descent begins with one dimension more than is wanted, in which a folded map
-has room to unfold.
-"""
+"""Methods that also take an unweighted graph: SOE; LOE, which takes all triplets of a graph; and SPE."""
 
 from __future__ import annotations
 
@@ -23,7 +19,7 @@ from nearer.data.labels import read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.classical import Classical
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, align_fit, usable_start
+from nearer.embedding.fitting import Fitted, GramEmbedding, usable_start
 from nearer.geometry import double_center, embedding_from_gram, to_principal_axes
 from nearer.model import DistanceHinge, Hinge, Loss
 from nearer.optimize.problems.points import GraphProblem, GraphTriplets, laplacian_spectrum
@@ -61,10 +57,6 @@ class GraphInputMixin(OrdinalEmbedding):
             A sparse matrix is the adjacency matrix of a graph, as for `fit_graph`.
         y, sample_weight, callback
             As for every estimator; a graph has neither answers nor weights.
-
-        Returns
-        -------
-        self
         """
         if not sp.issparse(X):
             self._fitted_to_matrix = False
@@ -76,6 +68,8 @@ class GraphInputMixin(OrdinalEmbedding):
     def fit_graph(self, adjacency: Any, *, objects: Any = None, callback: Callback | None = None) -> Self:
         """Fit a map to an unweighted graph: the triplets (i, j, k) of every neighbor j and every other k of each i.
 
+        `comparisons_` has all triplets of the graph, or a million of them, drawn evenly, if there are more.
+
         Parameters
         ----------
         adjacency : SciPy sparse or array-like, shape (n, n)
@@ -84,11 +78,6 @@ class GraphInputMixin(OrdinalEmbedding):
             The numbers 0..n-1 if left out.
         callback : callable, optional
             Called with the `Progress` of each iteration.
-
-        Returns
-        -------
-        self
-            `comparisons_` has all triplets of the graph, or a million of them, drawn evenly, if there are more.
         """
         self._check_settings()
         graph = Graph.from_adjacency(adjacency)
@@ -100,8 +89,7 @@ class GraphInputMixin(OrdinalEmbedding):
                 "add empty rows and columns for objects without neighbors"
             )
         size = MAX_TRIPLETS if graph.n_triplets > MAX_TRIPLETS else None
-        rng = stream(0 if self.random_state is None else self.random_state, "triplets")
-        comparisons = graph_triplets(graph, size, rng)
+        comparisons = graph_triplets(graph, size, self._repeatable_rng("triplets"))
         if objects is not None:
             labels = read_objects(objects)
             if len(labels) != graph.n_objects:
@@ -168,10 +156,8 @@ class LOE(SOE):
     solver : {"factored", "svrg", "projected"} or solver object, default "factored"
         L-BFGS over points, for which a graph is taken whole; its ``tol`` is then meant for each edge. The others take
         comparisons, of a graph at most a million, drawn evenly.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For random starts and drawn triplets; the default solver needs none.
+    n_objects, random_state
+        As for every estimator; random_state is for random starts and drawn triplets; the default solver needs none.
 
     Attributes
     ----------
@@ -192,41 +178,37 @@ class LOE(SOE):
     device: str | None = field(default=None, init=False)
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
-        solver = self._solver()
-        if self.solver == "factored":
-            solver = Factored(tol=1e-5)  # what is left of a fold costs little, and is worth the steps
+        recipe = self._recipe()
+        # What is left of a fold costs little, and is worth the steps.
+        solver = Factored(tol=1e-5) if self.solver == "factored" else recipe.solver
         if not isinstance(solver, Factored):
             super()._fit_graph(graph, comparisons, callback)
             return
+        problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
+        if solver.validation:
+            raise ValueError(
+                "validation holds out comparisons; a graph is fitted whole, pass solver settings without it"
+            )
+        # The tolerance is meant for each edge: most triplets of a large graph never cost anything, so that their mean
+        # would be small from the beginning.
+        per_triplet = replace(solver, tol=solver.tol / problem.n_triplets_per_edge)
+        per_triplet.check(problem)
+        rng = stream(self.random_state, "start")
         with self._warning_of_early_interrupt(), limited_blas("points", graph.n_objects):
-            fitted = fit_graph_points(graph, self._recipe(), solver, stream(self.random_state, "start"), callback)
+            spectrum = laplacian_spectrum(problem, problem.rank)
+            problem = replace(problem, spectrum=spectrum)
+            penalized = recipe.penalty.over_points(problem, float(spectrum.eigenvalues[0]))
+            problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
+            descents = (_descend(problem, descent, rng, callback) for descent in per_triplet.descents())
+            tolerance = agreement_tolerance(per_triplet.tol) * problem.objective_at_zero
+            best = best_of_restarts(descents, tolerance)
+            embedding = to_principal_axes(np.asarray(best.value, np.float64), np.ones(graph.n_objects, dtype=bool))
+        fitted = Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)
         self._store_fit(fitted, comparisons, solver)
         self._report(fitted)
 
 
-def fit_graph_points(
-    graph: Graph, recipe: Recipe, solver: Factored, rng: np.random.Generator, callback: Callback | None = None
-) -> Fitted:
-    """Solve for points of a graph; the map is these points, centered, axes in order of falling variance."""
-    # The tolerance is meant for each edge: most triplets of a large graph never cost anything, so that their mean would
-    # be small from the beginning.
-    problem = GraphProblem(GraphTriplets(graph), recipe.loss, rank=recipe.rank, n_threads=solver.n_threads)
-    if solver.validation:
-        raise ValueError("validation holds out comparisons; a graph is fitted whole, pass solver settings without it")
-    solver = replace(solver, tol=solver.tol / problem.n_triplets_per_edge)
-    solver.check(problem)
-    spectrum = laplacian_spectrum(problem, problem.rank)
-    problem = replace(problem, spectrum=spectrum)
-    penalized = recipe.penalty.over_points(problem, float(spectrum.eigenvalues[0]))
-    problem = replace(problem, trace=penalized.trace, ridge=penalized.ridge)
-    descents = (descend(problem, descent, rng, callback) for descent in solver.descents())
-    best = best_of_restarts(descents, agreement_tolerance(solver.tol) * problem.objective_at_zero)
-    everything = np.ones(graph.n_objects, dtype=bool)
-    embedding = to_principal_axes(np.asarray(best.value, np.float64), everything)
-    return Fitted(embedding, best, problem.trace, problem.ridge, problem.total_weight, np.inf)
-
-
-def descend(
+def _descend(
     problem: GraphProblem, solver: Factored, rng: np.random.Generator, callback: Callback | None
 ) -> Solution[PointArray]:
     """Return where a descent ends; one that starts with the graph begins with an extra dimension."""
@@ -240,12 +222,12 @@ def descend(
         pressed = replace(
             problem, rank=rank + 1, pressure=pressure / (problem.n_objects * problem.n_triplets_per_edge), flat=rank
         )
-        start = rescaled_start(problem, to_principal_axes(points, everything))
+        start = _rescaled_start(problem, to_principal_axes(points, everything))
         solution = solve(pressed, short, start, rng=rng, callback=callback)
         points, n_iter = np.asarray(solution.value, np.float64), n_iter + solution.n_iter
         if solution.interrupted:
             return replace(solution, value=to_principal_axes(points, everything)[:, :rank], n_iter=n_iter)
-    flat = rescaled_start(problem, to_principal_axes(points, everything)[:, :rank])
+    flat = _rescaled_start(problem, to_principal_axes(points, everything)[:, :rank])
     solution = solve(problem, solver, flat, rng=rng, callback=callback)
     return replace(solution, n_iter=n_iter + solution.n_iter)
 
@@ -264,21 +246,19 @@ def isomap_start(graph: Graph, n_components: int) -> FloatArray:
     sizes = np.sum(among**2, axis=0)
     sizes[sizes <= 1e-12 * sizes[0]] = np.inf
     away = squares - squares[:, landmarks].mean(axis=1, keepdims=True)
-    points: FloatArray = -(away.T @ among) / (2 * sizes)
+    points = -(away.T @ among) / (2 * sizes)
     # A dimension that starts at 0 has no gradient and would stay there, and objects at one place would stay together.
     points += stream(0, "start").normal(scale=0.01 * np.sqrt(np.mean(points**2)), size=points.shape)
     return points
 
 
-def rescaled_start(problem: GraphProblem, points: FloatArray) -> FloatArray:
+def _rescaled_start(problem: GraphProblem, points: FloatArray) -> FloatArray:
     """Return points scaled such that the loss is least, of sizes at which neighbors are 0.1 to 100 apart."""
     first, second = problem.graph.edges.T
     typical = float(np.mean(np.linalg.norm(points[first] - points[second], axis=1)))
     # A grid, not a search: rounding must not decide where the descent begins.
     scales = np.geomspace(0.1, 100, 31) / typical
-    best = min(scales, key=lambda scale: problem.loss_and_gradient(scale * points)[0])
-    result: FloatArray = best * points
-    return result
+    return min(scales, key=lambda scale: problem.loss_and_gradient(scale * points)[0]) * points
 
 
 MAX_OBJECTS_FULL_RANK = 300
@@ -309,10 +289,8 @@ class SPE(GraphInputMixin, GramEmbedding):
         The price of the largest shortfall, where <G, A> is at most 1.
     tol : float > 0, default 0.001
         How much of the margin may be missing for want of exactness.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For triplets that are drawn to be kept, and for the start with more than 600 objects.
+    n_objects, random_state
+        As for every estimator; random_state is for triplets that are kept, and the start with over 600 objects.
 
     Attributes
     ----------
@@ -360,38 +338,34 @@ class SPE(GraphInputMixin, GramEmbedding):
         if self.connectivity != "knn":
             raise ValueError("comparisons do not define a b-matching; pass a graph, or connectivity='knn'")
         among, seen = restrict_to_seen(with_positive_weight(comparisons))
-        before = usable_start(start, self._rank(comparisons.n_objects))
-        known = None if before is None else before[seen]
-        self._solve(GivenComparisons(among), seen, comparisons, known, callback, onto=start)
+        self._solve(GivenComparisons(among), seen, comparisons, callback, start)
 
     def _fit_graph(self, graph: Graph, comparisons: Comparisons, callback: Callback | None) -> None:
         oracle: Oracle = NearestNeighbors(graph) if self.connectivity == "knn" else BMatching(graph)
-        self._solve(oracle, np.arange(graph.n_objects), comparisons, None, callback)
-
-    def _rank(self, n_objects: int) -> int:
-        usual = n_objects if n_objects <= MAX_OBJECTS_FULL_RANK else max(_DEFAULT_RANK, self.n_components)
-        return max(1, min(usual if self.rank is None else int(self.rank), n_objects))
+        self._solve(oracle, np.arange(graph.n_objects), comparisons, callback)
 
     def _solve(
         self,
         oracle: Oracle,
         seen: NDArray[np.integer],
         comparisons: Comparisons,
-        start: FloatArray | None,
         callback: Callback | None,
-        onto: FloatArray | None = None,
+        before: FloatArray | None = None,
     ) -> None:
         """Solve for the objects that are seen, put the others at the origin, and keep the map."""
         n, solver = comparisons.n_objects, CuttingPlanes(tol=self.tol)
-        problem = StructureProblem(oracle, self.margin, self.slack, self._rank(n))
+        usual = n if n <= MAX_OBJECTS_FULL_RANK else max(_DEFAULT_RANK, self.n_components)
+        rank = max(1, min(usual if self.rank is None else int(self.rank), n))
+        start = usable_start(before, rank)
+        problem = StructureProblem(oracle, self.margin, self.slack, rank)
         rng = stream(self.random_state, "start")
         with self._warning_of_early_interrupt():
-            solution = solve(problem, solver, start, rng=rng, callback=callback)
+            solution = solve(problem, solver, None if start is None else start[seen], rng=rng, callback=callback)
         points = np.zeros((n, solution.value.shape[1]))
         points[seen] = solution.value
         embedding = embedding_from_gram(points @ points.T, self.n_components)
-        fitted = align_fit(Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf), onto)
-        self._store_fit(fitted, comparisons, solver)
+        fitted = Fitted(embedding, solution, 0.0, 0.0, 1.0, np.inf)
+        self._store_fit(fitted, comparisons, solver, before)
         self.__dict__.pop("gram_", None)  # of an earlier fit
         if points.shape[1] > self.n_components:
             self.gram_ = points @ points.T

@@ -1,8 +1,4 @@
-"""IndividualDifferences: a common map, and for each person weights of its axes.
-
-Two people may agree on what there is to see and not on what matters: of faces, one goes by age and the other by mood.
-Their answers fit one map if each may stretch its axes. This is the idea of INDSCAL, for comparisons.
-"""
+"""IndividualDifferences: a common map, and for each person weights of its axes; of faces, one person goes by age."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, ndtri
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
@@ -25,7 +20,7 @@ from nearer.data.groups import with_positive_weight
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import place_points
+from nearer.embedding.fitting import completed, place_points
 from nearer.embedding.individual_model import Spread, Unknowns, WeightedModel, answer_terms, expand, standard_errors
 from nearer.embedding.individual_search import MAX_STEPS, SearchState, find_kinds, search, weights_marginal
 from nearer.model import CrowdKernel
@@ -34,15 +29,16 @@ from nearer.optimize.solvers import Restarts
 from nearer.optimize.solvers.driver import Callback, limited_blas
 from nearer.sampling.model import distinct_comparisons
 
+_START_TRACE = 0.1  # of the start of new objects alone
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IndividualDifferences(OrdinalEmbedding):
     """One map, with weights of its axes for each person (the idea of INDSCAL, Carroll and Chang 1970).
 
     For person s the squared distance of two objects is sum_k w_sk (x_ik - x_jk)^2. Answers follow from it as in
-    `PosteriorEmbedding`: each person has a steepness and a lapse rate of their own. Logarithms of weights are drawn
-    from a normal distribution, whose spread is found from the answers of all (empirical Bayes): who gave few answers is
-    taken to be like the others. Weights fix the axes, which in other maps are arbitrary. Where the answers give no
+    `PosteriorEmbedding`. Logarithms of weights are drawn from a normal distribution, whose spread is found from the
+    answers of all (empirical Bayes). Weights fix the axes, which in other maps are arbitrary. Where the answers give no
     evidence that people differ, all weights are 1, and the axes are the principal ones.
 
     Parameters
@@ -50,11 +46,9 @@ class IndividualDifferences(OrdinalEmbedding):
     n_components : int >= 2, default 2
         Dimension p of the map.
     spread : float >= 0, optional
-        Standard deviation of the logarithms of weights; 0 gives the common map alone. SearchState if left out.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For starts.
+        Standard deviation of the logarithms of weights; 0 gives the common map alone. Left out, it is found.
+    n_objects, random_state
+        As for every estimator; random_state is for starts.
 
     Attributes
     ----------
@@ -62,27 +56,19 @@ class IndividualDifferences(OrdinalEmbedding):
         The common map: that of someone whose weights are all 1. Axes in order of falling variance.
     people_ : ndarray of labels, shape (s,)
     weights_ : ndarray, shape (s, n_components)
-        What an axis counts for a person next to the other axes, relative to what it counts for others: geometric means
-        are 1, over the axes of each person and over the people for each axis.
+        What an axis counts for a person; geometric means are 1, over axes and over people.
     weights_interval_ : ndarray, shape (s, n_components, 2)
         Ends of 95% intervals of the weights, by Laplace's approximation; see `intervals`.
-    steepness_ : ndarray, shape (s,)
-        How fast someone's odds change with distance, relative to others: geometric mean about 1.
-    lapse_ : ndarray, shape (s,)
-        The share of someone's answers that are guesses.
+    steepness_, lapse_ : ndarray, shape (s,)
+        How fast someone's odds change with distance, relative to others, and the share of answers that are guesses.
     spread_, steepness_spread_ : float
         How much people differ: standard deviations of logarithms of weights and of steepness. 0: they do not.
-    axes_identified_ : bool
-        Whether people differ, so that the directions of the axes mean something.
-    axes_error_ : float
-        Standard error of these directions, in degrees; NaN if they are not identified.
+    axes_identified_, axes_error_ : bool, float
+        Whether people differ, so that the directions of the axes mean something; their standard error, in degrees.
     evidence_gain_ : float
         By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
-    n_kinds_ : int
-        The number of kinds of people, by BIC. 1 where they do not differ, or differ by degrees.
-    kinds_ : ndarray of int, shape (s,)
-        Who is of which kind, the largest being 0.
-    kind_weights_ : ndarray, shape (n_kinds_, n_components)
+    n_kinds_, kinds_, kind_weights_ : int, ndarray of shape (s,), ndarray of shape (n_kinds_, n_components)
+        The number of kinds of people, by BIC; who is of which, the largest being 0; and their weights.
     objects_, n_objects_, n_iter_, converged_, history_, restarts_, trace_, comparisons_
         As for every estimator.
 
@@ -110,20 +96,18 @@ class IndividualDifferences(OrdinalEmbedding):
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins d2(far) - d2(near) of comparisons as written, shape (m,).
 
-        They are those of the person who answers, where the comparisons say who that is and the map knows them; those of
-        the common map otherwise.
+        Of the person who answers, where the comparisons say who that is and the map knows them; else the common map's.
         """
         comparisons = self._comparisons(X)
-        return clear_ties(*self._weighted_distances(comparisons, person_of_each(self.people_, comparisons)))
+        return clear_ties(*self._weighted_distances(comparisons, _person_of_each(self.people_, comparisons)))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2).
 
-        Of the person who answers, where the comparisons say who that is and the map knows them; of someone whose
-        weights, steepness and lapse rate are as usual otherwise.
+        Of the person who answers, as for `decision_function`; else of someone who is as usual.
         """
         comparisons = self._comparisons(X)
-        person = person_of_each(self.people_, comparisons)
+        person = _person_of_each(self.people_, comparisons)
         near, far = self._weighted_distances(comparisons, person)
         far = np.where(clear_ties(near, far) == 0, near, far)  # a tie is even to the last bit
         steepness, kernel, lapse = self._numbers
@@ -132,23 +116,16 @@ class IndividualDifferences(OrdinalEmbedding):
         return np.column_stack([1 - holds, holds])
 
     def intervals(self, level: float = 0.95) -> FloatArray:
-        """Return intervals of the weights at another level than 95%, shape (s, n_components, 2).
-
-        Parameters
-        ----------
-        level : float, default 0.95
-        """
+        """Return intervals of the weights at another level than 95%, shape (s, n_components, 2)."""
         check_is_fitted(self)
         check_level(level)
         reach = float(ndtri(0.5 + level / 2)) * self._log_weights_error
-        ends: FloatArray = self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
-        return ends
+        return self.weights_[:, :, None] * np.exp(np.stack([-reach, reach], axis=2))
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
         """Return an estimator, not yet fitted, with the spread of weights that was found."""
         check_is_fitted(self)
-        same: OrdinalEmbedding = clone(self).set_params(spread=self.spread_)
-        return same
+        return self._copy_with(spread=self.spread_)
 
     def _rotate(self, axes: FloatArray) -> None:
         if self.axes_identified_:
@@ -159,12 +136,10 @@ class IndividualDifferences(OrdinalEmbedding):
         super()._rotate(axes)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n_people, p = len(self.people_), self.embedding_.shape[1]
-        if self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
-            raise ValueError(f"its weights are not those of {n_people} people")
-        if self.weights_.shape != (n_people, p) or self._log_weights_error.shape != (n_people, p):
+        weights = self.weights_.shape == self._log_weights_error.shape == (n_people, p)
+        if not weights or self._people.shape != (n_people, p + 1) or not np.isfinite(self._people).all():
             raise ValueError(f"its weights are not those of {n_people} people")
         if self._numbers.shape != (3,) or not np.isfinite(self._numbers).all():
             raise ValueError("its model of answers holds something else than finite numbers")
@@ -181,20 +156,30 @@ class IndividualDifferences(OrdinalEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
-        people = _people_of(comparisons)
+        if not (comparisons.sample_weight > 0).any():
+            raise ValueError("all comparisons have weight 0; there is nothing to fit")
+        if comparisons.annotators is None:
+            raise ValueError(
+                "the comparisons do not say who answered; pass annotators= when making them, or "
+                "columns={'annotator': NAME} when reading a file. Without people, take another method, such as "
+                "PosteriorEmbedding"
+            )
+        people = factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]
+        if len(people) < 2:
+            raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
         rng = stream(self.random_state, "start")
         with (
             self._warning_of_early_interrupt(),
             limited_blas("points", comparisons.n_objects),
             progress_bar("fit", MAX_STEPS) as bar,
         ):
-            found = search(comparisons, self.n_components, self.spread, rng, start, lambda _: bar.update())
+            found = search(comparisons, self.n_components, self.spread, rng, start, bar.update)
         self._store_search(found, people, comparisons)
-        for progress in self.history_ if callback is not None else ():
-            assert callback is not None
-            callback(progress)
+        if callback is not None:
+            for progress in self.history_:
+                callback(progress)
         if found.interrupted:
-            self._warn_of_outcome("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
+            self._warn("the fit was interrupted; the best map so far is on the estimator", interrupted=True)
         elif not found.converged:
             self._warn("the iterations ran out before the map had settled. The result is usable; check the answers")
 
@@ -226,64 +211,35 @@ class IndividualDifferences(OrdinalEmbedding):
 
     def _add_objects(self, added: Comparisons) -> None:
         """Place new objects where the added answers are likeliest, everything else as it is."""
-        self.embedding_ = place_objects(self.embedding_, self._people, self._numbers, self.people_, added)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
+        points, (n, p) = self.embedding_, self.embedding_.shape
+        start = completed(place_points(points, added, CrowdKernel(), _START_TRACE))
+        answers, counting = distinct_comparisons(added), with_positive_weight(added)
+        who = np.full(1, len(self.people_))
+        if counting.annotators is not None:
+            who = _positions_among(self.people_, factorize(counting.annotators)[0])
+        everybody = np.vstack([self._people, np.zeros(p + 1)])
+        answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
+        # What the spread is does not matter: people stay as they are.
+        model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
+
+        def loss(new: FloatArray) -> tuple[float, FloatArray]:
+            everything = np.vstack([points, new.reshape(-1, p)])
+            value, gradient = model.density(model.pack(Unknowns(everything, everybody, self._numbers)))
+            return -value, -gradient[n * p : added.n_objects * p]
+
+        ended = minimize(loss, start.value[n:].ravel(), jac=True, method="L-BFGS-B")
+        self.embedding_ = np.vstack([points, ended.x.reshape(-1, p)])
 
 
-def _people_of(comparisons: Comparisons) -> Labels:
-    """Return who answered; reject comparisons without two people or more."""
-    if not (comparisons.sample_weight > 0).any():
-        raise ValueError("all comparisons have weight 0; there is nothing to fit")
-    if comparisons.annotators is None:
-        raise ValueError(
-            "the comparisons do not say who answered; pass annotators= when making them, or "
-            "columns={'annotator': NAME} when reading a file. Without people, take another method, such as "
-            "PosteriorEmbedding"
-        )
-    people = factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]
-    if len(people) < 2:
-        raise ValueError("all answers are of one person, who cannot differ from others; two are needed")
-    return people
-
-
-_START_TRACE = 0.1  # of the start alone
-
-
-def positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
+def _positions_among(people: Labels, labels: Labels) -> NDArray[np.intp]:
     """Return the number that each label has among people; the number after the last for somebody else."""
     known = {label: number for number, label in enumerate(people.tolist())}
     return np.array([known.get(label, len(known)) for label in labels.tolist()], dtype=np.intp)
 
 
-def person_of_each(people: Labels, comparisons: Comparisons) -> NDArray[np.intp]:
+def _person_of_each(people: Labels, comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the person of each row, (m,); that after the last for nobody in particular."""
     if comparisons.annotators is None:
         return np.full(len(comparisons), len(people))
     labels, person = factorize(comparisons.annotators)
-    return positions_among(people, labels)[person]
-
-
-def place_objects(
-    points: FloatArray, traits: FloatArray, numbers: FloatArray, people: Labels, added: Comparisons
-) -> FloatArray:
-    """Return the points of all objects, the first of which, and everything about people, are given."""
-    n, p = points.shape
-    start = place_points(points, added, CrowdKernel(), _START_TRACE)
-    if start.interrupted:
-        raise KeyboardInterrupt
-    answers, counting = distinct_comparisons(added), with_positive_weight(added)
-    who = np.full(1, len(people))
-    if counting.annotators is not None:
-        who = positions_among(people, factorize(counting.annotators)[0])
-    everybody = np.vstack([traits, np.zeros(p + 1)])
-    answers = replace(answers, annotators=who[answers.annotators].astype(np.int32), n_annotators=len(everybody))
-    # What the spread is does not matter: people stay as they are.
-    model = WeightedModel(answers, added.n_objects, p, Spread(1.0, 1.0))
-
-    def loss(new: FloatArray) -> tuple[float, FloatArray]:
-        everything = np.vstack([points, new.reshape(-1, p)])
-        value, gradient = model.density(model.pack(Unknowns(everything, everybody, numbers)))
-        return -value, -gradient[n * p : added.n_objects * p]
-
-    ended = minimize(loss, start.value[n:].ravel(), jac=True, method="L-BFGS-B")
-    return np.vstack([points, ended.x.reshape(-1, p)])
+    return _positions_among(people, labels)[person]

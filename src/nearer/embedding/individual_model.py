@@ -1,40 +1,26 @@
 r"""The model of individual differences: one map, and weights of its axes for each person.
 
-For person s, the squared distance of two objects is
-
-.. math:: d^2_s(i, j) = \sum_k w_{sk} (x_{ik} - x_{jk})^2, \qquad \log w_s = C c_s
-
-where the columns of C are orthonormal and sum to 0: the weights of a person have a geometric mean of 1. They say what a
-person judges by, and a steepness how carefully: the person answers "near" with probability
-
-.. math:: P = \frac{\pi_s}{2} + (1 - \pi_s)\, \mathrm{sigmoid}\Big(e^{b + g_s} (1 + \kappa)
-          \log \frac{2 \kappa + d^2_s(\text{far})}{2 \kappa + d^2_s(\text{near})}\Big),
-          \qquad \mathrm{logit}\, \pi_s = \lambda + l_s
-
-as in `nearer.sampling.model`. People are drawn from one population, c ~ N(0, tau^2 I), g ~ N(0, sigma^2), l ~ N(0, 1);
-objects have x ~ N(0, I / p), which keeps the mean squared distance near 2. Unknowns are packed into one vector: x (n,
-p), then for each person c / tau, g / sigma and l, then b, log kappa and lambda. With c / tau, tau = 0 is no special
+For person s, d2_s(i, j) = sum_k w_sk (x_ik - x_jk)^2 with log w_s = C c_s, where the columns of C are orthonormal and
+sum to 0. Answers follow from it as in `nearer.sampling.model`; e^(b + g_s) is the steepness of a person, and lambda +
+l_s the logit of the lapse rate. People are drawn from one population, c ~ N(0, tau^2 I), g ~ N(0, sigma^2), l ~ N(0,
+1), objects from x ~ N(0, I / p), which keeps the mean squared distance near 2. Unknowns are packed into one vector: x
+(n, p), then for each person c / tau, g / sigma and l, then b, log kappa and lambda. With c / tau, tau = 0 is no special
 case.
 
-*Evidence.* Around what was found, the log-likelihood of person s is quadratic in theta = (c, g, l),
+*Evidence.* Around what was found, the log-likelihood of person s in theta = (c, g, l) is h' theta - theta' H theta / 2,
+H Fisher's information and h = H theta + gradient. With theta ~ N(0, D^2) integrated out, by Laplace's approximation,
 
-.. math:: \ell_s(\theta) \approx \text{const} + h_s^T \theta - \tfrac12 \theta^T H_s \theta
-
-with H Fisher's information and h = H theta + gradient. With theta ~ N(0, D^2) the likelihood with theta integrated out
-is, up to the constant, by Laplace's approximation,
-
-.. math:: -\tfrac12 \log\det(I + D H D) + \tfrac12 h^T D (I + D H D)^{-1} D h .
+    -log det(I + D H D) / 2 + h' D (I + D H D)^-1 D h / 2.
 
 The spreads in D maximize its sum over people (empirical Bayes).
 
-*Standard errors* come from the inverse of Fisher's information of everything. With H_ss the block of person s, H_zz
-that of the map and the three numbers, and K_s = H_ss^-1 H_sz,
+*Standard errors* come from the inverse of Fisher's information of everything: with blocks H_ss of people, H_zz of the
+map and the three numbers, and K_s = H_ss^-1 H_sz,
 
-.. math:: S = \Big(H_{zz} - \sum_s H_{zs} H_{ss}^{-1} H_{sz}\Big)^{-1}, \qquad
-          \mathrm{Cov}(\theta_s, \theta_t) = \delta_{st} H_{ss}^{-1} + K_s S K_t^T .
+    S = (H_zz - sum_s H_zs H_ss^-1 H_sz)^-1,    Cov(theta_s, theta_t) = [s = t] H_ss^-1 + K_s S K_t'.
 
-Reported are weights relative to their mean over people, theta_s - mean theta. That the axes may point elsewhere is part
-of it; that the spreads were estimated is not.
+Reported are weights relative to their mean over people. That the axes may point elsewhere is part of it; that the
+spreads were estimated is not.
 """
 
 from __future__ import annotations
@@ -83,11 +69,6 @@ class AnswerTerms(NamedTuple):
     by_kernel: FloatArray  # (m,), derivative of the log-odds by log kappa
 
 
-def contrasts(n_components: int) -> FloatArray:
-    """Return orthonormal columns that sum to 0, (p, p - 1)."""
-    return np.ascontiguousarray(helmert(n_components).T)
-
-
 def answer_terms(
     near: FloatArray, far: FloatArray, steepness: FloatArray, kernel: float, lapse_logit: FloatArray
 ) -> AnswerTerms:
@@ -125,8 +106,8 @@ class WeightedModel:
 
     @cached_property
     def contrasts(self) -> FloatArray:
-        """C, (p, p - 1)."""
-        return contrasts(self.n_components)
+        """C, (p, p - 1): orthonormal columns that sum to 0."""
+        return np.ascontiguousarray(helmert(self.n_components).T)
 
     @cached_property
     def deviations(self) -> FloatArray:
@@ -147,20 +128,18 @@ class WeightedModel:
 
     def log_weights(self, people: FloatArray) -> FloatArray:
         """Return the logarithms of the weights of each person, (s, p)."""
-        logs: FloatArray = people[:, : self.n_components - 1] @ self.contrasts.T
-        return logs
+        return people[:, : self.n_components - 1] @ self.contrasts.T
 
-    def squares(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return differences of the objects of each pair, (k, p), and their squares."""
+    def gaps(self, points: FloatArray) -> FloatArray:
+        """Return the differences of the objects of each pair, (k, p)."""
         i, j = self.answers.pairs.T
-        gaps = points[i] - points[j]
-        return gaps, gaps * gaps
+        return points[i] - points[j]
 
     def parts(self, unknowns: Unknowns) -> tuple[FloatArray, AnswerTerms]:
         """Return the weighted squared differences of near and far pair along each axis, (2, m, p), and the chances."""
         rows, who = self.answers.rows, self.answers.annotators
         weights = np.exp(self.log_weights(unknowns.people))[who]
-        squares = self.squares(unknowns.points)[1]
+        squares = self.gaps(unknowns.points) ** 2
         along = np.stack([squares[rows[:, side]] * weights for side in (0, 1)])
         steepness, kernel, lapse = unknowns.numbers
         of_people = unknowns.people[who, -2:]
@@ -169,8 +148,7 @@ class WeightedModel:
 
     def log_likelihoods(self, unknowns: Unknowns) -> FloatArray:
         """Return the log-likelihood of the answers of each person, (s,)."""
-        _, found = self.parts(unknowns)
-        each = self.answers.total_weights * np.log(found.probability)
+        each = self.answers.total_weights * np.log(self.parts(unknowns)[1].probability)
         return np.bincount(self.answers.annotators, each, self.n_people).astype(np.float64)
 
     def density(self, vector: FloatArray) -> tuple[float, FloatArray]:
@@ -205,7 +183,7 @@ class WeightedModel:
 
     def _by_points(self, unknowns: Unknowns, pulls: FloatArray) -> FloatArray:
         """Return the derivative by the points, given that by the squared distances, (n, p)."""
-        answers, gaps = self.answers, self.squares(unknowns.points)[0]
+        answers, gaps = self.answers, self.gaps(unknowns.points)
         weights = np.exp(self.log_weights(unknowns.people))[answers.annotators]
         i, j = answers.pairs.T
         columns = []
@@ -295,41 +273,24 @@ def likeliest_spread(shape: Quadratic, start: Spread, *, weights: bool = True) -
 _MAX_COORDINATES = 5000  # or a matrix of all of them would fill the memory; the map is then taken as known
 
 
-class StandardErrors(NamedTuple):
-    """Standard deviations of the logarithms of weights, (s, p), and of the rotation of the axes, in degrees."""
-
-    log_weights: FloatArray
-    axes: float
-
-
-def standard_errors(model: WeightedModel, unknowns: Unknowns) -> StandardErrors:
-    """Return how well weights and axes are known; weights that do not differ, exactly."""
+def standard_errors(model: WeightedModel, unknowns: Unknowns) -> tuple[FloatArray, float]:
+    """Return standard deviations of the logarithms of weights, (s, p), and of the rotation of the axes, in degrees."""
     n_people, p = unknowns.people.shape[0], model.n_components
     if model.spread.weights == 0:
-        return StandardErrors(np.zeros((n_people, p)), float("nan"))
+        return np.zeros((n_people, p)), float("nan")
     own, between, shared = _information(model, unknowns)
-    inverse: FloatArray = np.linalg.inv(own).astype(np.float64, copy=False)
+    inverse = np.linalg.inv(own)
     links = inverse @ between  # K_s
-    if shared is None:
-        covariances, axes = (
-            _relative_covariances(inverse, np.zeros_like(links), np.zeros((links.shape[2],) * 2)),
-            float("nan"),
-        )
-    else:
+    spread, axes = np.zeros((1, 1)), float("nan")
+    if shared is not None:
         spread = np.linalg.inv(shared - np.einsum("sdz,sdy->zy", between, links, optimize=True))
-        covariances, axes = _relative_covariances(inverse, links, spread), _rotation_error(unknowns.points, spread)
+        axes = _rotation_error(unknowns.points, spread)
+    apart = links - links.mean(axis=0)  # what each person has is relative to the mean
+    covariances = inverse * (1 - 2 / n_people) + inverse.mean(axis=0) / n_people
+    covariances = covariances + apart @ spread @ np.swapaxes(apart, 1, 2)
     directions = model.contrasts
     variances = np.einsum("kd,sde,ke->sk", directions, covariances[:, : p - 1, : p - 1], directions)
-    return StandardErrors(np.sqrt(variances), axes)
-
-
-def _relative_covariances(inverse: FloatArray, links: FloatArray, spread: FloatArray) -> FloatArray:
-    """Return the covariances of what each person has relative to the mean, (s, d, d)."""
-    n_people = len(inverse)
-    mean_link, mean_own = links.mean(axis=0), inverse.mean(axis=0) / n_people
-    apart = links - mean_link
-    covariances: FloatArray = inverse * (1 - 2 / n_people) + mean_own + apart @ spread @ np.swapaxes(apart, 1, 2)
-    return covariances
+    return np.sqrt(variances), axes
 
 
 def _rotation_error(points: FloatArray, spread: FloatArray) -> float:
@@ -372,7 +333,7 @@ def _by_points(model: WeightedModel, unknowns: Unknowns, pulls: FloatArray, by_n
     answers, p = model.answers, model.n_components
     m, n_points = len(by_numbers), unknowns.points.size
     weights = np.exp(model.log_weights(unknowns.people))[answers.annotators]
-    gaps, _ = model.squares(unknowns.points)
+    gaps = model.gaps(unknowns.points)
     values, columns = [by_numbers], [np.broadcast_to(n_points + np.arange(3), (m, 3))]
     for side in (0, 1):
         pairs = answers.rows[:, side]

@@ -1,20 +1,15 @@
-"""The search for the common map, its axes, the weights of people, and kinds of people.
-
-A common map comes first, then the rotation in which weights explain most, then map and weights together.
+"""The search for the common map, its axes, the weights of people, and kinds of people, in this order.
 
 *Axes.* In a map rotated by R the metric of a person is W_s = R diag(w_s) R^T. Close to the common map, W_s = I + A_s,
 the log-likelihood of a person is quadratic in the symmetric A_s, whatever the axes; a rotation selects the A_s that it
 makes diagonal. So all rotations are compared by the evidence of `Quadratic` without another look at the answers.
 
-*Weights.* Unknowns climb to the highest density for given spreads, and spreads to the highest evidence around these
-unknowns, in turn. Weights are accepted only if they raise the evidence by more than 1 for each parameter chosen to
-raise it: the spread, and the angles of the axes (AIC). Otherwise nothing says that people differ, and the axes are
-arbitrary.
+*Weights* are accepted only if they raise the evidence by more than 1 for each parameter chosen to raise it: the spread,
+and the angles of the axes (AIC).
 
-*Kinds.* What the answers of a person say about the contrasts c is quadratic, with everything else about the person
-integrated out. A mixture of K normal distributions of equal width is fitted to that by expectation maximization (as in
-Bovy, Hogg and Roweis 2011). K minimizes BIC, provided that each kind has three people or more, and that BIC is below
-that of one kind by 6 or more, strong evidence (Kass and Raftery 1995). People who differ by degrees are one wide kind.
+*Kinds.* A mixture of K normal distributions of equal width is fitted to what answers say about the contrasts, by
+expectation maximization (as in Bovy, Hogg and Roweis 2011). K minimizes BIC, provided that each kind has three people
+or more, and that BIC is below that of one kind by 6 or more, strong evidence (Kass and Raftery 1995).
 """
 
 from __future__ import annotations
@@ -26,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from scipy.optimize import linear_sum_assignment, minimize
 from scipy.special import logsumexp
 from scipy.stats import special_ortho_group
@@ -58,11 +54,11 @@ _COMPARISON_SPREAD = Spread(0.5, 0.3)  # with which rotations are compared
 
 
 def metric_quadratic(model: WeightedModel, unknowns: Unknowns) -> Quadratic:
-    """Return the log-likelihood of each person in (A, g, l) expand a common map: A as diagonal, then rows above it."""
-    gaps, _ = model.squares(unknowns.points)
+    """Return the log-likelihood of each person in (A, g, l) around a common map: A as diagonal, then rows above it."""
+    gaps = model.gaps(unknowns.points)
     first, second = _symmetric_entries(model.n_components)
     products = gaps[:, first] * gaps[:, second] * np.where(first == second, 1.0, 2.0)
-    along, found = model.parts(unknowns)
+    found = model.parts(unknowns)[1]
     along = np.stack([products[model.answers.rows[:, side]] for side in (0, 1)])
     people = np.zeros((model.n_people, len(first) + 2))
     people[:, -2:] = unknowns.people[:, -2:]
@@ -72,18 +68,12 @@ def metric_quadratic(model: WeightedModel, unknowns: Unknowns) -> Quadratic:
 def rotated_contrasts(rotation: FloatArray, contrasts: FloatArray) -> FloatArray:
     """Return how (A, g, l) depend on (c, g, l) in a map rotated by R, (q + 2, p + 1)."""
     first, second = _symmetric_entries(len(rotation))
-    metric = (rotation[first] * rotation[second]) @ contrasts
-    whole = np.zeros((len(first) + 2, contrasts.shape[1] + 2))
-    whole[: len(first), :-2] = metric
-    whole[-2:, -2:] = np.eye(2)
-    return whole
+    return block_diag((rotation[first] * rotation[second]) @ contrasts, np.eye(2))
 
 
-def likeliest_rotation(
-    shape: Quadratic, contrasts: FloatArray, rng: np.random.Generator, start: Spread = _COMPARISON_SPREAD
-) -> tuple[FloatArray, Spread]:
+def likeliest_rotation(shape: Quadratic, contrasts: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, Spread]:
     """Return the rotation of the axes, (p, p), in which weights explain most, and the spread of the weights there."""
-    p = len(contrasts)
+    p, start = len(contrasts), _COMPARISON_SPREAD
     deviations = np.array([*[start.weights] * (p - 1), start.steepness, 1.0])
 
     def height(rotation: FloatArray) -> float:
@@ -125,12 +115,12 @@ def _symmetric_entries(n_components: int) -> tuple[NDArray[np.intp], NDArray[np.
 _INITIAL_STEEPNESS_SD, _INITIAL_NUMBERS = 0.3, (1.5, 0.0, -4.0)
 _MAX_ROUNDS, _LOG_SPREAD_TOL = 8, 0.03  # of the logarithms of the spreads
 _MAX_ITER = 500
-MAX_STEPS = 2 * _MAX_ROUNDS + 2  # steps
+MAX_STEPS = 2 * _MAX_ROUNDS + 2
 
 
 @dataclass(eq=False)
 class SearchState:
-    """Where a search is."""
+    """How far a search has come."""
 
     model: WeightedModel
     unknowns: Unknowns
@@ -147,26 +137,34 @@ def search(
     n_components: int,
     spread: float | None,
     rng: np.random.Generator,
-    start: FloatArray | None = None,
-    step: Callable[[str], object] = lambda what: None,
+    start: FloatArray | None,
+    step: Callable[[], object],
 ) -> SearchState:
-    """Return the likeliest map, weights and spreads."""
-    step("common map")
+    """Return the likeliest map, weights and spreads; ``step`` is called before each of at most `MAX_STEPS`."""
+    step()
     seen = seen_objects(comparisons)
-    points = _first_map(comparisons, n_components, rng) if start is None else start
+    points = start
+    if points is None:
+        recipe = Recipe(StudentT(3.0), Penalty(trace=0.001, ridge=0.0), Factored(tol=1e-4), n_components)
+        points = fit_points(InMemory(comparisons), recipe, rng).embedding
     size = np.sqrt(np.mean(np.sum(points[seen] ** 2, axis=1)))
     model = WeightedModel(
         distinct_comparisons(comparisons), len(points), n_components, Spread(0.0, _INITIAL_STEEPNESS_SD)
     )
     people = np.zeros((model.n_people, n_components + 1))
     found = SearchState(model, Unknowns(points / size if size > 0 else points, people, np.array(_INITIAL_NUMBERS)))
-    found = alternate(found, seen, step, weights=False)
+    found = _alternate(found, seen, step, weights=False)
     if spread == 0 or found.interrupted:
         return _aligned(found, start, seen)
     try:
-        step("axes")
-        rotated = _rotated_for_weights(found, rng, spread)
-        weighted = alternate(rotated, seen, step, weights=spread is None)
+        step()
+        # The common map along the axes in which weights explain most, each weight where that is likeliest.
+        unknowns = found.unknowns
+        rotation, spreads = likeliest_rotation(metric_quadratic(found.model, unknowns), model.contrasts, rng)
+        spreads = spreads if spread is None else Spread(spread, spreads.steepness)
+        unknowns = unknowns._replace(points=unknowns.points @ rotation)
+        rotated = replace(found, model=replace(found.model, spread=spreads), unknowns=unknowns)
+        weighted = _alternate(rotated, seen, step, weights=spread is None)
     except KeyboardInterrupt:
         return replace(_aligned(found, start, seen), interrupted=True)
     weighted.gain = weighted.evidence - found.evidence
@@ -174,33 +172,18 @@ def search(
     if spread is None and weighted.gain <= chosen:
         found = replace(found, n_iter=weighted.n_iter, history=weighted.history, interrupted=weighted.interrupted)
         return _aligned(found, start, seen)
-    return sort_axes(weighted, start)
+    return _sort_axes(weighted, start)
 
 
-def _first_map(comparisons: Comparisons, n_components: int, rng: np.random.Generator) -> FloatArray:
-    recipe = Recipe(StudentT(3.0), Penalty(trace=0.001, ridge=0.0), Factored(tol=1e-4), n_components)
-    return fit_points(InMemory(comparisons), recipe, rng).embedding
-
-
-def _rotated_for_weights(found: SearchState, rng: np.random.Generator, spread: float | None) -> SearchState:
-    """Return a common map along the axes in which weights explain most, each weight where that is likeliest."""
-    model, unknowns = found.model, found.unknowns
-    rotation, spreads = likeliest_rotation(metric_quadratic(model, unknowns), model.contrasts, rng)
-    spreads = spreads if spread is None else Spread(spread, spreads.steepness)
-    return replace(
-        found, model=replace(model, spread=spreads), unknowns=unknowns._replace(points=unknowns.points @ rotation)
-    )
-
-
-def alternate(
-    found: SearchState, seen: NDArray[np.bool_], step: Callable[[str], object], *, weights: bool
+def _alternate(
+    found: SearchState, seen: NDArray[np.bool_], step: Callable[[], object], *, weights: bool
 ) -> SearchState:
     """Return the state of highest evidence that alternating steps find, with the spread of the weights if asked for."""
     best: SearchState | None = None
     for _ in range(_MAX_ROUNDS):
         try:
-            step("weights" if found.model.spread.weights else "common map")
-            found = maximize_density(found, seen)
+            step()
+            found = _maximize_density(found, seen)
             found = replace(found, evidence=evidence(found.model, found.unknowns))
             best = found if best is None or found.evidence >= best.evidence else best
             spread = likeliest_spread(expand(found.model, found.unknowns), found.model.spread, weights=weights)
@@ -225,7 +208,7 @@ def _with_spread(found: SearchState, spread: Spread) -> SearchState:
     return replace(found, model=model, unknowns=found.unknowns._replace(people=found.unknowns.people * shrunk))
 
 
-def maximize_density(found: SearchState, seen: NDArray[np.bool_]) -> SearchState:
+def _maximize_density(found: SearchState, seen: NDArray[np.bool_]) -> SearchState:
     """Return the unknowns of highest density, with weights whose logarithms have a mean of 0 over people."""
     model = found.model
 
@@ -254,7 +237,7 @@ def normalize_weights(model: WeightedModel, unknowns: Unknowns, seen: NDArray[np
     return unknowns._replace(points=points * np.exp(model.contrasts @ means / 2), people=people)
 
 
-def sort_axes(found: SearchState, onto: FloatArray | None) -> SearchState:
+def _sort_axes(found: SearchState, onto: FloatArray | None) -> SearchState:
     """Return axes in order of falling variance, or as those of an earlier map; signs are free."""
     points, people, numbers = found.unknowns
     order = np.argsort(-np.sum(points**2, axis=0), kind="stable")
@@ -276,7 +259,7 @@ def _aligned(found: SearchState, onto: FloatArray | None, seen: NDArray[np.bool_
     return replace(found, unknowns=found.unknowns._replace(points=points))
 
 
-MAX_KINDS = 5
+_MAX_KINDS = 5
 _MAX_EM_STEPS, _EM_TOL = 200, 1e-5
 _MIN_WIDTH = 1e-3
 _STRONG_EVIDENCE, _MIN_PEOPLE = 6.0, 3
@@ -306,7 +289,7 @@ def find_kinds(shape: Quadratic, spread: float) -> Kinds:
     if spread == 0:
         return Kinds(np.zeros((1, d)), np.zeros(n_people, np.intp), np.zeros(1))
     found, bics = [], []
-    most = max(min(MAX_KINDS, n_people // 3), 1)
+    most = max(min(_MAX_KINDS, n_people // 3), 1)
     for number in range(1, most + 1):
         mixture = _mixture(shape, number)
         found.append(mixture)

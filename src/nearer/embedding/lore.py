@@ -15,7 +15,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import restrict_to_seen, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, align_fit, fit_points
+from nearer.embedding.fitting import Fitted, LossEmbedding, Recipe, fit_points
 from nearer.geometry import to_principal_axes
 from nearer.model import Loss, SoftHinge
 from nearer.optimize.problems.points import FactoredProblem, Penalty
@@ -41,18 +41,15 @@ class LORE(LossEmbedding):
         The most dimensions. If left out, 15, and the map has as many columns as were found; a given number is the
         number of columns, and those beyond `dimension_` are 0.
     penalty : float >= 0, default 2
-        The price of a dimension: 1 is log(1 + m / 2n) for each of n numbers, of a dimension whose coordinates have a
-        mean square of 1, given m comparisons. Fewer dimensions are found with a larger one. Answers that are wrong
-        whatever the distances may need 3.
+        The price of a dimension, in units of log(1 + m / 2n) for each of n coordinates of mean square 1, given m
+        comparisons. Answers that are wrong whatever the distances may need 3.
     power : float above 0, at most 1, default 0.5
         Of the singular values. 1 is the nuclear norm, which shrinks strong dimensions as much as weak ones.
     tol : float >= 0, default 1e-6
         Stop when three steps in a row lower the objective by less than this, against the loss of a map that is a point.
     max_iter : int, default 2000
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        Not used: the fit draws nothing.
+    n_objects, random_state
+        As for every estimator; the fit draws nothing.
 
     Attributes
     ----------
@@ -122,7 +119,7 @@ class LORE(LossEmbedding):
         trace = float(problem.slopes(sizes[:1])[0] / (2 * sizes[0])) if sizes.size else 0.0
         fitted = Fitted(embedding, solution, trace, 0.0, problem.factored.total_weight, first.vanishing_trace)
         same_columns = start is not None and start.shape == embedding.shape
-        self._store_fit(align_fit(fitted, start if same_columns else None), comparisons, solver)
+        self._store_fit(fitted, comparisons, solver, start if same_columns else None)
         self.singular_values_, self.dimension_ = sizes, len(sizes)
         self._report(fitted)
 

@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize
 from nearer._common.parameters import check_integer, check_level, check_number
-from nearer._common.progress import warn_caller
+from nearer._common.progress import progress_bar, warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import default_resampling_unit, group_indices, resolve_grouping, small_sample_factor
-from nearer.data.labels import format_label
+from nearer.data.labels import format_label, read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.scale import (
-    RIDGE,
-    check_design_size,
-    corrected_quantiles,
-    lapse_interval,
-    lapse_ratio,
-    maximum_likelihood,
-    nonadditivity,
-    numbers_of,
-    order_of,
-    questions_of,
-    refits,
-    scale_of,
-    standard_errors,
-)
+from nearer.embedding.fitting import completed
 from nearer.model.answers import LINKS, LinkName, answer_probability
 from nearer.optimize.problems.margins import clear_ties
-from nearer.optimize.solvers.driver import Callback, Solution
+from nearer.optimize.solvers.driver import Callback, Solution, solve
 from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProblem
+
+_RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
+_LAPSE_TOL, _MAX_LAPSE = 1e-4, 0.99  # of the ends of an interval
+_START_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
+_NEWTON, _ROUGH_NEWTON, _RESAMPLE_NEWTON = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
+_NUMBERED_LABEL = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
+_MAX_DESIGN_ENTRIES = 1.25e8  # of the design matrix: 1 GB
 
 
 class ScaleIntervals(NamedTuple):
@@ -88,42 +84,32 @@ class MLDS(OrdinalEmbedding):
 
     .. math:: \lambda / 2 + (1 - \lambda) F((|\psi_l - \psi_k| - |\psi_i - \psi_j|) / \sigma)
 
-    where the order says which object of a pair is the upper one, and lambda is the share of answers that were given
-    without regard to the question. For a given lapse rate that is a generalized linear model, with lambda = 0 the one
-    of Knoblauch and Maloney (2008), whose likelihood has one maximum. Newton's method finds it; psi is not forced to
-    rise with the order.
+    where the order says which object of a pair is the upper one, and lambda is the lapse rate. With lambda = 0 that is
+    the generalized linear model of Knoblauch and Maloney (2008). psi is not forced to rise with the order.
 
     Parameters
     ----------
     n_components : int, default 1
         A scale has one dimension; nothing else is taken.
     order : sequence of labels, optional
-        All objects, from the first on the continuum to the last; more may be listed. If left out, that of the labels:
-        those that are numbers, or differ in a number alone, by its size. Others are taken as they are sorted, with a
-        warning.
+        All objects, from the first on the continuum to the last; more may be listed. Left out: labels that are numbers,
+        or differ in a number alone, by its size; others as they are sorted, with a warning.
     link : {"probit", "logit"}, default "probit"
         Whether F is normal or logistic.
     lapse : float in [0, 1), optional
-        The lapse rate lambda; estimated by maximum likelihood if left out. Where it is fixed at 0, lapses are taken for
-        noise.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For `intervals` and `goodness_of_fit` where they are given none. The fit draws nothing.
+        The lapse rate lambda; estimated by maximum likelihood if left out.
+    n_objects, random_state
+        As for every estimator; random_state is for `intervals` and `goodness_of_fit`; the fit draws nothing.
 
     Attributes
     ----------
     scale_ : ndarray, shape (n_objects_,)
         psi, in the order of `objects_`: 0 for the first object, 1 for the last. An object that no comparison mentions
         lies between its neighbors in the order.
-    sigma_ : float
-        Standard deviation of the noise of a difference of intervals, in units of the scale; for the logit link the
-        scale parameter of the logistic distribution.
-    lapse_ : float
-        The lapse rate.
+    sigma_, lapse_ : float
+        The noise of a difference of intervals, in units of the scale, and the lapse rate.
     standard_errors_ : ndarray, shape (n_objects_,)
-        Of the scale, by Fisher's information, for further answers of the same people; 0 for the two ends, which are
-        fixed, NaN for objects in no comparison.
+        Of the scale, for further answers of the same people; 0 for the two ends, NaN for objects in no comparison.
     order_ : ndarray of int, shape (n_objects_,)
         Rows of the objects, from the first on the continuum to the last.
     deviance_, aic_ : float
@@ -156,13 +142,6 @@ class MLDS(OrdinalEmbedding):
         eta = self.decision_function(X) / self.sigma_
         return answer_probability(np.column_stack([-eta, eta]), self.lapse_, LINKS[self.link])
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return far interval - near interval of comparisons as written, in units of the scale, shape (m,).
-
-        Where the scale falls against the order an interval is negative, as it is in the likelihood.
-        """
-        return super().decision_function(X)
-
     def intervals(
         self,
         level: float = 0.95,
@@ -172,53 +151,49 @@ class MLDS(OrdinalEmbedding):
     ) -> ScaleIntervals:
         """Return bootstrap intervals of the scale, of its noise and of the lapse rate.
 
-        They are quantiles of other fits, corrected for the median of these, which lies off the fit itself where the
-        answers are few: the noise is estimated too small (Efron 1987). That of the lapse rate, by trials, has the rates
-        that a likelihood ratio test does not reject.
+        They are quantiles of other fits, corrected for their median (Efron 1987). That of the lapse rate, by trials,
+        has the rates that a likelihood ratio test does not reject.
 
         Parameters
         ----------
         level : float, default 0.95
         n_resamples : int, default 1000
         by : {"trials", "annotators"}, optional
-            "trials": fits to answers simulated from the scale; the intervals are about further answers of the same
-            people. "annotators": fits in which people have random weights (Rubin 1981), which are about the scale of
-            the people whom these were drawn from. If left out, annotators where answers are known to be of enough.
+            "trials": fits to answers simulated from the scale, about further answers of the same people. "annotators":
+            fits in which people have random weights (Rubin 1981), about the people whom these were drawn from. Left
+            out: annotators where answers are known to be of enough.
         random_state : int, Generator, SeedSequence or None
             That of the estimator if left out.
         """
         check_is_fitted(self)
         check_level(level)
         check_integer("n_resamples", n_resamples, 10)
-        comparisons = self._comparisons_in_memory()
+        comparisons = self._require_in_memory(self.comparisons_)
         unit = default_resampling_unit(comparisons) if by is None else resolve_grouping(comparisons, by)
-        problem, theta = self._solved_problem()
-        _, seen = self._questions()
+        _, seen, problem, theta = self._solved()
         known = self.order_[seen]
-        if not np.allclose(scale_of(theta[: problem.n_steps], self.order_, seen).scale[known], self.scale_[known]):
+        if not np.allclose(_scale_of(theta[: problem.n_steps], self.order_, seen)[0][known], self.scale_[known]):
             raise ValueError(
                 "an object was placed beyond an end of the scale, whose unit is still that of the fit; fit all "
                 "comparisons together to get intervals"
             )
         by_people = unit == "annotators"
-        refits = (self._reweighted if by_people else self._simulations)(n_resamples, random_state)
         drawn = []
-        for refit, at in refits:
-            scale, sigma = scale_of(at[: refit.n_steps], self.order_, seen)
+        for refit, at in self._refits(n_resamples, random_state, by_people=by_people):
+            scale, sigma = _scale_of(at[: refit.n_steps], self.order_, seen)
             drawn.append([*scale, sigma, refit.lapse_of(at)])
         estimate = np.array([*self.scale_, self.sigma_, self.lapse_])
         expansion = small_sample_factor(group_indices(comparisons, "annotators"), level) if by_people else 1.0
         lower, upper = corrected_quantiles(np.array(drawn), estimate, level, expansion)
         sigmas, lapses = (tuple(ends) for ends in np.column_stack([lower, upper])[-2:].tolist())
         if not by_people:
-            lapses = lapse_interval(problem, theta, level) if self.lapse is None else (self.lapse, self.lapse)
+            lapses = _lapse_interval(problem, theta, level) if self.lapse is None else (self.lapse, self.lapse)
         return ScaleIntervals(lower[:-2], upper[:-2], sigmas, lapses, "annotators" if by_people else "trials")
 
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
         """Test whether intervals add up to one scale, and whether people lapse.
 
-        Small p-values are evidence against the scale, or for lapses. Whether people agree is not tested: answers are
-        taken as those of one observer.
+        Small p-values are evidence against the scale, or for lapses. Answers are taken as those of one observer.
 
         Parameters
         ----------
@@ -229,17 +204,16 @@ class MLDS(OrdinalEmbedding):
         """
         check_is_fitted(self)
         check_integer("n_simulations", n_simulations, 10)
-        lengths = self._questions()[0].intervals()
-        problem, theta = self._solved_problem()
-        additivity, ratio = nonadditivity(problem, theta, lengths), lapse_ratio(problem)
-        simulated = self._simulations(n_simulations, random_state)
+        questions, _, problem, theta = self._solved()
+        lengths = questions.intervals()
+        additivity, ratio = nonadditivity(problem, theta, lengths), _lapse_ratio(problem)
+        simulated = self._refits(n_simulations, random_state)
         as_large = sum(nonadditivity(of, at, lengths) >= additivity * (1 - 1e-9) for of, at in simulated)
         lapse_p = float(chi2.sf(ratio, 1)) / 2 if ratio else 1.0
         among = n_simulations + 1  # the answers themselves are one of the sets
         return GoodnessOfFit(additivity, (as_large + 1) / among, ratio, lapse_p, n_simulations)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n = self.n_objects_
         if self.scale_.shape != (n,) or not np.array_equal(np.sort(self.order_), np.arange(n)):
@@ -263,66 +237,59 @@ class MLDS(OrdinalEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
-        order = order_of(comparisons.objects, self.order)
-        self._warn_of_sorted_labels(comparisons.objects)
-        questions, seen = questions_of(comparisons, order)
-        check_design_size(len(questions.pairs) * len(seen))
+        objects = comparisons.objects
+        order = order_of(objects, self.order)
+        if self.order is None and numbers_of(objects.tolist()) is None:
+            listed = ", ".join(format_label(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
+            warn_caller(f"MLDS: objects are taken in the order {listed}; say which is right by order=[...].")
+        questions, seen = _questions_of(comparisons, order)
+        if len(questions.pairs) * len(seen) > _MAX_DESIGN_ENTRIES:
+            raise ValueError(
+                f"so many questions and objects need a matrix of {8 * len(questions.pairs) * len(seen) / 1e9:.0f} GB; "
+                "MLDS is for some tens of objects: take fewer, or fit SOE(n_components=1)"
+            )
         problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse)
         n_open = problem.n_open
         with self._warning_of_early_interrupt():
-            problem, solution = maximum_likelihood(replace(problem, ridge=RIDGE if n_open else 0.0), callback)
-        found = scale_of(solution.value[: problem.n_steps], order, seen)
-        self._store_map((found.scale - found.scale[order[seen]].mean())[:, None], comparisons)
+            problem, solution = _maximum_likelihood(replace(problem, ridge=_RIDGE if n_open else 0.0), callback)
+        scale, sigma = _scale_of(solution.value[: problem.n_steps], order, seen)
+        self._store_map((scale - scale[order[seen]].mean())[:, None], comparisons)
         self._store_run(solution, Newton())
-        self.scale_, self.sigma_, self.order_ = found.scale, found.sigma, order
+        self.scale_, self.sigma_, self.order_ = scale, sigma, order
         self.lapse_ = problem.lapse_of(solution.value)
         self.standard_errors_ = np.full(comparisons.n_objects, np.nan)
-        self.standard_errors_[order[seen]] = standard_errors(problem, solution.value)
+        self.standard_errors_[order[seen]] = _standard_errors(problem, solution.value)
         likelihood = -replace(problem, ridge=0.0).value(solution.value)
         n_parameters = problem.n_steps + (self.lapse is None)
         self.deviance_, self.aic_ = -2 * likelihood, 2 * n_parameters - 2 * likelihood
         self.explained_deviance_ = 1 + likelihood / (problem.totals.sum() * np.log(2))
         self.trace_, self._ridge = 0.0, problem.ridge
-        self._report_solution(solution, n_open, seen)
+        self._report(solution, n_open, seen)
 
-    def _comparisons_in_memory(self) -> Comparisons:
-        assert isinstance(self.comparisons_, Comparisons)
-        return self.comparisons_
-
-    def _questions(self) -> tuple[OrderedQuestions, NDArray[np.intp]]:
-        return questions_of(self._comparisons_in_memory(), self.order_)
-
-    def _solved_problem(self) -> tuple[ScalingProblem, FloatArray]:
-        """Return the problem of all comparisons, and its solution."""
-        questions, seen = self._questions()
+    def _solved(self) -> tuple[OrderedQuestions, NDArray[np.intp], ScalingProblem, FloatArray]:
+        """Return the questions, the positions of their objects in the order, and their problem with its solution."""
+        questions, seen = _questions_of(self._require_in_memory(self.comparisons_), self.order_)
         problem = ScalingProblem.over_steps(questions, len(seen), LINKS[self.link], self.lapse, self._ridge)
         steps = np.diff(self.scale_[self.order_[seen]]) / self.sigma_
-        return problem, steps if self.lapse is not None else np.append(steps, self.lapse_)
+        return questions, seen, problem, steps if self.lapse is not None else np.append(steps, self.lapse_)
 
-    def _simulations(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
-        """Yield problems with answers drawn from the fitted model, and their solutions."""
-        rng = self._stream(random_state)
-        problem, theta = self._solved_problem()
-        drawn = (replace(problem, farther=problem.simulated(theta, rng)) for _ in range(number))
-        return refits(drawn, number, theta)
-
-    def _reweighted(self, number: int, random_state: RandomState) -> Iterator[tuple[ScalingProblem, FloatArray]]:
-        """Yield problems in which people have random weights, and their solutions."""
-        rng = self._stream(random_state)
-        problem, theta = self._solved_problem()
-        comparisons = self._comparisons_in_memory()
-        people = group_indices(comparisons, "annotators")
-
-        def drawn() -> Iterator[ScalingProblem]:
-            for _ in range(number):
+    def _refits(
+        self, number: int, random_state: RandomState, *, by_people: bool = False
+    ) -> Iterator[tuple[ScalingProblem, FloatArray]]:
+        """Yield solved problems: with answers drawn from the fitted model, or with random weights of people."""
+        rng = stream(self.random_state if random_state is None else random_state, "start")
+        _, _, problem, theta = self._solved()
+        comparisons = self._require_in_memory(self.comparisons_)
+        people = group_indices(comparisons, "annotators") if by_people else None
+        for _ in progress_bar("scales", number, range(number)):
+            if people is None:
+                drawn = replace(problem, farther=problem.simulated(theta, rng))
+            else:
                 weights = comparisons.sample_weight * rng.exponential(size=people.max() + 1)[people]
-                questions, _ = questions_of(replace(comparisons, weights=weights), self.order_)
-                yield replace(problem, farther=questions.farther, totals=questions.totals)
-
-        return refits(drawn(), number, theta)
-
-    def _stream(self, random_state: RandomState) -> np.random.Generator:
-        return stream(self.random_state if random_state is None else random_state, "start")
+                questions, _ = _questions_of(replace(comparisons, weights=weights), self.order_)
+                drawn = replace(problem, farther=questions.farther, totals=questions.totals)
+            refit, solution = _maximum_likelihood(drawn, start=theta, solver=_RESAMPLE_NEWTON)
+            yield refit, completed(solution).value
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         position = np.argsort(self.order_)
@@ -349,30 +316,17 @@ class MLDS(OrdinalEmbedding):
         link = LINKS[self.link]
         of_new = design[:, position[n:]]
         problem = ScalingProblem(of_new, questions.farther, questions.totals, link, offset, lapse=self.lapse_)
-        problem = replace(problem, ridge=RIDGE if problem.n_open else 0.0)
-        _, solution = maximum_likelihood(problem)
-        if solution.interrupted:
-            raise KeyboardInterrupt
-        scale[n:] += self.sigma_ * solution.value
+        problem = replace(problem, ridge=_RIDGE if problem.n_open else 0.0)
+        scale[n:] += self.sigma_ * completed(_maximum_likelihood(problem)[1]).value
         shift = float(self.scale_[0] - self.embedding_[0, 0])
         self.embedding_ = np.concatenate([self.embedding_, scale[n:, None] - shift])
         self.scale_, self.order_ = scale, order
         self.standard_errors_ = np.pad(self.standard_errors_, (0, len(order) - n), constant_values=np.nan)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
 
-    def _warn_of_sorted_labels(self, objects: NDArray[Any]) -> None:
-        if self.order is None and numbers_of(objects.tolist()) is None:
-            listed = ", ".join(format_label(label) for label in objects[:3]) + (", ..." if len(objects) > 3 else "")
-            warn_caller(
-                f"MLDS: objects are taken in the order {listed}; say which is right by order=[...].", UserWarning
-            )
-
-    def _report_solution(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
+    def _report(self, solution: Solution[FloatArray], n_open: int, seen: NDArray[np.intp]) -> None:
         first, last = self.order_[seen[0]], self.order_[seen[-1]]
         if solution.interrupted:
-            self._warn_of_outcome(
-                f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True
-            )
+            self._warn(f"{solution.outcome.value}; the best scale so far is on the estimator", interrupted=True)
         elif not solution.outcome.ok:
             self._warn(f"{solution.outcome.value}. Check the answers, and the order of the objects")
         elif not np.isfinite(self.sigma_):
@@ -394,3 +348,159 @@ class MLDS(OrdinalEmbedding):
                 "some scale agrees with the answers so well that a larger one is always likelier; a small ridge holds "
                 "it, on which sigma_ and the standard errors depend. Ask closer questions, or more of them"
             )
+
+
+def _scale_of(steps: FloatArray, order: NDArray[np.intp], seen: NDArray[np.intp]) -> tuple[FloatArray, float]:
+    """Return the scale, and the noise in its units, given the steps in units of the noise between the objects seen."""
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    unit = abs(float(places[_unit_object(places)]))
+    if unit == 0:
+        return np.zeros(len(order)), np.inf
+    scale = np.empty(len(order))
+    scale[order] = np.interp(np.arange(len(order)), seen, places / unit)
+    return scale, 1 / unit
+
+
+def _unit_object(places: FloatArray) -> int:
+    """Return which object lies at 1: the last, or the farthest out where that is not above the first."""
+    farthest = int(np.argmax(np.abs(places)))
+    return len(places) - 1 if places[-1] > 1e-9 * abs(places[farthest]) else farthest
+
+
+def _standard_errors(problem: ScalingProblem, theta: FloatArray) -> FloatArray:
+    """Return those of the places in units of the scale, by the delta method."""
+    places = np.concatenate([[0.0], np.cumsum(theta[: problem.n_steps])])
+    unit = places[_unit_object(places)]
+    if unit == 0:
+        return np.full(len(places), np.nan)
+    by_steps = np.tri(len(places), problem.n_steps, -1)  # a place is the sum of the steps before it
+    by_steps = (by_steps - np.outer(places / unit, by_steps[_unit_object(places)])) / unit
+    covariance = np.linalg.pinv(problem.information(theta), hermitian=True)[: problem.n_steps, : problem.n_steps]
+    return np.asarray(np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", by_steps, covariance, by_steps), 0.0)))
+
+
+def order_of(objects: NDArray[Any], order: Sequence[Any] | NDArray[Any] | None) -> NDArray[np.intp]:
+    """Return the rows of objects, from the first in an order to the last, (n,)."""
+    labels = objects.tolist()
+    if order is None:
+        numbers = numbers_of(labels)
+        return np.arange(len(labels)) if numbers is None else np.argsort(numbers, kind="stable")
+    position = {label: place for place, label in enumerate(read_objects(order).tolist())}
+    lacking = [label for label in labels if label not in position]
+    if lacking:
+        raise ValueError(
+            f"order lacks {pluralize(len(lacking), 'object')}, the first is {format_label(lacking[0])}; list all "
+            "objects from the first on the continuum to the last"
+        )
+    return np.argsort([position[label] for label in labels], kind="stable")
+
+
+def numbers_of(labels: list[Any]) -> FloatArray | None:
+    """Return the numbers that labels are, or in which alone they differ, (n,); None for other labels."""
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except (TypeError, ValueError):
+        parts = [_NUMBERED_LABEL.fullmatch(label) if isinstance(label, str) else None for label in labels]
+        around = {(part[1], part[3]) if part else None for part in parts}
+        if len(around) > 1 or None in around:
+            return None
+        numbers = np.array([float(part[2]) for part in parts if part])
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _questions_of(comparisons: Comparisons, order: NDArray[np.intp]) -> tuple[OrderedQuestions, NDArray[np.intp]]:
+    """Return the questions among the objects that occur, and the positions of these in the order."""
+    questions = OrderedQuestions.of(comparisons, np.argsort(order))
+    seen, inside = np.unique(questions.pairs, return_inverse=True)
+    return questions._replace(pairs=inside.reshape(questions.pairs.shape)), seen
+
+
+def _maximum_likelihood(
+    problem: ScalingProblem, callback: Callback | None = None, start: FloatArray | None = None, solver: Newton = _NEWTON
+) -> tuple[ScalingProblem, Solution[FloatArray]]:
+    """Return the maximum of the likelihood; where there is none, that with a ridge, which the problem then has."""
+    # With a free lapse rate there may be several maxima: the search begins at the best of a few rates. At the bound,
+    # the lapse rate of the problem returned is fixed at 0.
+    if problem.lapse is not None:
+        return _maximum(problem, solver, callback, start)
+    start = None if start is None else start[: problem.n_steps]
+    without, at_none = _maximum(replace(problem, lapse=0.0), solver, callback, start)
+    if at_none.interrupted:
+        return without, at_none
+    begin, least, steps = _START_LAPSES[0], np.inf, at_none.value
+    for lapse in _START_LAPSES:
+        fixed = solve(replace(without, lapse=lapse), _ROUGH_NEWTON, steps)
+        if fixed.objective < least:
+            begin, least, steps = lapse, fixed.objective, fixed.value
+    if least >= at_none.objective and without.lapse_slope(at_none.value) >= 0:
+        return without, at_none
+    free, at_free = _maximum(replace(without, lapse=None), solver, callback, np.append(steps, begin))
+    better = replace(free, ridge=without.ridge).value(at_free.value) < at_none.objective
+    return (free, at_free) if better or at_free.interrupted else (without, at_none)
+
+
+def _maximum(
+    problem: ScalingProblem, solver: Newton, callback: Callback | None, start: FloatArray | None
+) -> tuple[ScalingProblem, Solution[FloatArray]]:
+    solution = solve(problem, solver, start, callback=callback)
+    if problem.ridge == 0 and not solution.interrupted and problem.separated(solution.value):
+        problem = replace(problem, ridge=_RIDGE)
+        solution = solve(problem, solver, None if problem.lapse is not None else start, callback=callback)
+    return problem, solution
+
+
+def corrected_quantiles(
+    drawn: FloatArray, estimate: FloatArray, level: float, expansion: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of bias-corrected bootstrap intervals, (k,) each, of draws (b, k) around an estimate (k,)."""
+    below = (drawn < estimate).mean(axis=0) + (drawn == estimate).mean(axis=0) / 2
+    shift = 2 * ndtri(below.clip(0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    ends = ndtr(shift + expansion * ndtri([[(1 - level) / 2], [(1 + level) / 2]]))
+    # Answers that cancel each other make the noise infinite: there is nothing between that and a number.
+    low, high = np.rint(ends * (len(drawn) - 1)).astype(int)
+    ordered, column = np.sort(drawn, axis=0), np.arange(drawn.shape[1])
+    return ordered[low, column], ordered[high, column]
+
+
+def _lapse_ratio(problem: ScalingProblem) -> float:
+    """Return twice the gain of the log-likelihood by a free lapse rate over none."""
+    without, at_none = _maximum_likelihood(replace(problem, lapse=0.0))
+    free, at_free = _maximum_likelihood(replace(problem, lapse=None), start=at_none.value)
+    values = replace(without, ridge=0.0).value(at_none.value), replace(free, ridge=0.0).value(at_free.value)
+    return max(2 * (values[0] - values[1]), 0.0)
+
+
+def _lapse_interval(problem: ScalingProblem, theta: FloatArray, level: float) -> tuple[float, float]:
+    """Return the lapse rates that a likelihood ratio test does not reject, with theta the maximum of the likelihood."""
+    # Resamples of a rate at its bound, or near it, say little of how far above it the true one may be.
+    steps, found = theta[: problem.n_steps], problem.lapse_of(theta)
+    accepted = replace(problem, ridge=0.0).value(theta) + chi2.ppf(level, 1) / 2
+
+    def excess(lapse: float) -> float:
+        fixed, solution = _maximum_likelihood(replace(problem, lapse=lapse), start=steps, solver=_RESAMPLE_NEWTON)
+        return replace(fixed, ridge=0.0).value(solution.value) - accepted
+
+    low = brentq(excess, 0.0, found, xtol=_LAPSE_TOL) if found > 0 and excess(0.0) > 0 else 0.0
+    high = brentq(excess, found, _MAX_LAPSE, xtol=_LAPSE_TOL) if excess(_MAX_LAPSE) > 0 else 1.0
+    return float(low), float(high)
+
+
+def nonadditivity(problem: ScalingProblem, theta: FloatArray, lengths: FloatArray) -> float:
+    """Return the score statistic of a length of its own for each interval, against lengths that add up."""
+    # With Pearson residuals e, and derivatives of the probabilities by the parameters (J) and the lengths (D), each
+    # over the standard deviations of answers, it is |P e|^2, P the projection onto what D spans beyond J. In
+    # ``lengths``, (q, l), 1 is the upper interval of a question and -1 the lower one.
+    if problem.lapse_of(theta) == 0:  # at the bound, where it is no free parameter
+        problem, theta = replace(problem, lapse=0.0), theta[: problem.n_steps]
+    jacobian = problem.standardized_jacobian(theta)
+    by_lengths = problem.standardized_slopes(theta)[:, None] * lengths
+    residuals = problem.pearson_residuals(theta)
+    return _explained_length(residuals, np.column_stack([jacobian, by_lengths])) - _explained_length(
+        residuals, jacobian
+    )
+
+
+def _explained_length(residuals: FloatArray, columns: FloatArray) -> float:
+    """Return the squared length of the projection of residuals onto the space of columns."""
+    along = columns.T @ residuals
+    return float(along @ np.linalg.pinv(columns.T @ columns, rcond=1e-9, hermitian=True) @ along)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Real
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 from scipy.stats import rankdata
 
-from nearer._common.arrays import FloatArray
-from nearer._common.parameters import check_counts
+from nearer._common.arrays import FloatArray, PointArray
+from nearer._common.parameters import check_counts, check_number
 from nearer._common.progress import progress_bar
-from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.conversions import comparison_chain, read_dissimilarities, read_pair_weights
 from nearer.data.groups import relabel_by_appearance
@@ -51,18 +50,14 @@ class NonmetricMDS(LossEmbedding):
         Whether pairs of equal dissimilarity may have different disparities, or must have the same. Comparisons have no
         ties.
     gap : float >= 0, default 0.3
-        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance; for
-        comparisons alone. Less is better for answers without errors, more for many errors.
+        By how much the far disparity of a comparison must exceed the near one, in units of a typical distance. Less is
+        better for answers without errors, more for many errors.
     n_init : int, default 4
         The number of starts, of which that of least stress is kept: one from the data, the others random.
-    tol : float, default 1e-6
-        Stop when the stress falls by less than this in an iteration.
-    max_iter : int, default 3000
-        The most iterations for each start.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the random starts; None is 0.
+    tol, max_iter : float, default 1e-6, and int, default 3000
+        Stop when the stress falls by less than this in an iteration, or after so many.
+    n_objects, random_state
+        As for every estimator; random_state is for the random starts; None is 0.
 
     Attributes
     ----------
@@ -73,10 +68,6 @@ class NonmetricMDS(LossEmbedding):
     embedding_, objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, trace_, comparisons_
         As for every estimator. Distances that count have a mean square of 1. After `fit_dissimilarities` the
         comparisons are those of neighbors in the order.
-
-    See Also
-    --------
-    SOE
 
     Examples
     --------
@@ -117,10 +108,6 @@ class NonmetricMDS(LossEmbedding):
             Of the rows; 0..n-1 if left out.
         callback : callable, optional
             Called with the `Progress` of each iteration.
-
-        Returns
-        -------
-        self
         """
         self._check_settings()
         matrix = read_dissimilarities(D, self.n_objects)
@@ -135,18 +122,14 @@ class NonmetricMDS(LossEmbedding):
         pairs = inside.reshape(2, -1).T
         shares = pair_weights[a, b] / pair_weights[a, b].sum()
         ranks = np.unique(values, return_inverse=True)[1].ravel()
-        order = TotalOrder(ranks, shares, self.ties)
-        problem = StressProblem(pairs, order, len(seen))
-        with self._warning_of_early_interrupt():
-            solution = self._best_of_starts(
-                problem, lambda: _classical_start(problem, ranks, self.n_components), callback
-            )
-        self._store_solution(solution, seen, chain)
+        problem = StressProblem(pairs, TotalOrder(ranks, shares, self.ties), len(seen))
+        first = partial(_classical_start, problem, ranks, self.n_components)
+        solution = self._solve(problem, seen, chain, first, callback)
         self.disparities_ = np.full((n, n), np.nan)
         np.fill_diagonal(self.disparities_, 0.0)
         self.disparities_[a, b] = self.disparities_[b, a] = solution.state.disparities
         self._fitted_to_matrix = True
-        self._report_solution(solution)
+        self._report(solution)
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -166,10 +149,8 @@ class NonmetricMDS(LossEmbedding):
         check_counts(n_init=self.n_init, max_iter=self.max_iter)
         if self.ties not in ("primary", "secondary"):
             raise ValueError(f"ties must be 'primary' or 'secondary', got {self.ties!r}")
-        for name in ("gap", "tol"):
-            value: Any = getattr(self, name)
-            if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-                raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
+        check_number("gap", self.gap, least=0)
+        check_number("tol", self.tol, least=0)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
@@ -179,56 +160,55 @@ class NonmetricMDS(LossEmbedding):
         problem = StressProblem(pairs, order, len(seen))
         if start is not None and (start.shape[1] != self.n_components or not np.ptp(start) > 0):
             start = None
-        with self._warning_of_early_interrupt():
-            if start is not None:
-                solution = solve(problem, self._solver(), start[seen], callback=callback)
-            else:
-                spectral = FactoredProblem(InMemory(kept), self._loss(), rank=self.n_components)
-                solution = self._best_of_starts(problem, lambda: np.asarray(spectral_start(spectral)), callback)
-        self._store_solution(solution, seen, comparisons)
-        if start is not None:
-            self.embedding_ = align(self.embedding_, start, scaling=False, moving=False)
+        first = partial(spectral_start, FactoredProblem(InMemory(kept), self._loss(), rank=self.n_components))
+        solution = self._solve(problem, seen, comparisons, first, callback, start)
         pairs, order = ComparedPairs.of(comparisons, self.gap)
         ends = self.embedding_[pairs]
         distances = np.sqrt(np.sum((ends[:, 0] - ends[:, 1]) ** 2, axis=1))
         self.disparities_ = np.column_stack(order.of_comparisons(distances))
         self._fitted_to_matrix = False
-        self._report_solution(solution)
+        self._report(solution)
 
-    def _solver(self) -> Smacof:
-        return Smacof(tol=self.tol, max_iter=self.max_iter)
-
-    def _best_of_starts(
-        self, problem: StressProblem, first: Callable[[], FloatArray], callback: Callback | None
+    def _solve(
+        self,
+        problem: StressProblem,
+        seen: NDArray[np.integer],
+        comparisons: Comparisons,
+        first: Callable[[], PointArray],
+        callback: Callback | None,
+        before: FloatArray | None = None,
     ) -> Solution[FloatArray]:
-        """Return the solution of least stress from a first start and from random ones."""
-        rng = stream(0 if self.random_state is None else self.random_state, "start")
+        """Store the map of least stress, from the one before, or else from a first start and from random ones."""
+        solver = Smacof(tol=self.tol, max_iter=self.max_iter)
 
         def descents() -> Iterator[Solution[FloatArray]]:
+            rng = self._repeatable_rng("start")
             for number in progress_bar("starts", self.n_init, range(self.n_init)):
                 random = rng.normal(size=(problem.n_objects, self.n_components))
-                solution = solve(problem, self._solver(), random if number else first(), callback=callback)
+                solution = solve(problem, solver, random if number else first(), callback=callback)
                 yield solution
                 if solution.objective == 0:
                     return
 
-        with limited_blas("points", problem.n_objects):
-            return best_of_restarts(descents(), _STRESS_AGREEMENT_TOL)
-
-    def _store_solution(
-        self, solution: Solution[FloatArray], seen: NDArray[np.integer], comparisons: Comparisons
-    ) -> None:
+        with self._warning_of_early_interrupt():
+            if before is not None:
+                solution = solve(problem, solver, before[seen], callback=callback)
+            else:
+                with limited_blas("points", problem.n_objects):
+                    solution = best_of_restarts(descents(), _STRESS_AGREEMENT_TOL)
         points = np.zeros((comparisons.n_objects, self.n_components))
         points[seen] = solution.value
-        self._store_map(to_principal_axes(points, np.isin(np.arange(len(points)), seen)), comparisons)
-        self._store_run(solution, self._solver())
+        points = to_principal_axes(points, np.isin(np.arange(len(points)), seen))
+        self._store_map(points if before is None else align(points, before, scaling=False, moving=False), comparisons)
+        self._store_run(solution, solver)
         self.stress_ = solution.objective
         self.trace_, self._total_weight = 0.0, float(comparisons.sample_weight.sum())
+        return solution
 
-    def _report_solution(self, solution: Solution[FloatArray]) -> None:
+    def _report(self, solution: Any) -> None:
         outcome = solution.outcome
         if solution.interrupted:
-            self._warn_of_outcome(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
+            self._warn(f"{outcome.value}; the best map so far is on the estimator", interrupted=True)
         elif not outcome.ok:
             self._warn(f"{outcome.value}. The result is usable; for a better one raise max_iter or tol")
 

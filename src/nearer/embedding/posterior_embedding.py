@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +29,6 @@ from nearer.sampling.chains import SamplingResult
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import (
     HYPERPARAMETERS,
-    DistinctComparisons,
     Draws,
     Model,
     Population,
@@ -117,17 +115,6 @@ class PosteriorSample:
         return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
 
 
-class PosteriorSummary(NamedTuple):
-    """One map of the posterior, how its draws scatter around it, and the number of dimensions."""
-
-    embedding: FloatArray
-    covariances: FloatArray  # (n, p, p)
-    dimension: int | None
-    dimension_evidence: FloatArray
-    bimodal: NDArray[np.integer]  # positions of objects that may lie in either of two places
-    interrupted: bool
-
-
 def check_convergence(
     sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
 ) -> tuple[dict[str, Diagnosis], list[str]]:
@@ -135,15 +122,13 @@ def check_convergence(
     if isinstance(sampler, Variational):  # which has no chains
         return {}, []
     chains, n_draws, _ = sampled.unknowns.shape
-    quantities = {"log_density": sampled.densities}
-    for number, name in enumerate(HYPERPARAMETERS):
-        quantities[name] = sampled.unknowns[:, :, number - len(HYPERPARAMETERS)]
+    numbers = np.moveaxis(sampled.unknowns[:, :, -len(HYPERPARAMETERS) :], 2, 0)
+    quantities = {"log_density": sampled.densities, **dict(zip(HYPERPARAMETERS, numbers, strict=True))}
     diagnostics = {name: diagnose(values) for name, values in quantities.items()}
-    distances = [diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]
     # NaN: a distance that never changed, or too few draws.
-    rhats, sizes = np.array(distances).T
-    rhats, sizes = np.nan_to_num(rhats, nan=np.inf), np.nan_to_num(sizes, nan=0.0)
-    worst = diagnostics["distances"] = Diagnosis(float(rhats.max()), float(sizes.min()))
+    rhats, sizes = np.array([diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]).T
+    largest, smallest = np.nan_to_num(rhats, nan=np.inf).max(), np.nan_to_num(sizes, nan=0.0).min()
+    worst = diagnostics["distances"] = Diagnosis(float(largest), float(smallest))
     problems = []
     compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
     if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
@@ -180,63 +165,53 @@ class PosteriorEmbedding(OrdinalEmbedding):
     Parameters
     ----------
     n_components : int, optional
-        Dimension of the map. Left out: `dimension_`, which the data choose.
+        Dimension of the map. Left out: `dimension_`.
     max_components : int, optional
-        Dimensions that the draws may have, and predictions with them; those that are not needed vanish. Left out: 15.
-        With ``max_components=n_components`` a fit is faster, but if the answers call for more, ellipses are too small.
+        Dimensions that the draws may have; those that are not needed vanish. Left out: 15. With fewer a fit is faster,
+        but if the answers call for more, ellipses are too small.
     solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
-        "auto": microcanonical Langevin dynamics, several chains that draw until predictions have converged. "fast": two
-        short chains, enough for predictions, which cross-validation takes in place of "auto". "thorough": up to 60,000
-        steps of each chain, until distances agree between the chains, too. "nuts": the no-U-turn sampler, exact and ten
-        times slower. "variational": independent normal distributions, a rough approximation.
-        `Microcanonical(n_steps=20_000)` and the like, from `nearer.sampling`, set more.
+        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged. "fast": two short
+        chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
+        distances agree, too. "nuts": the no-U-turn sampler, exact and ten times slower. "variational": independent
+        normal distributions, a rough approximation. The classes of `nearer.sampling` set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
     n_jobs : int, optional
         Chains at a time; as many as the machine has cores if left out.
-    n_objects : int, optional
-        The number of objects, if it is more than the comparisons show.
-    random_state : int, Generator, SeedSequence or None
-        For the draws. Pass one to repeat a fit to the last bit.
+    n_objects, random_state
+        As for every estimator; random_state is for the draws.
 
     Attributes
     ----------
     embedding_, objects_, n_objects_, comparisons_
         As for every estimator. The map is the one that answers most like the posterior, as large as the draws are.
-    embedding_std_ : ndarray, shape (n_objects_, p)
-        How far the draws lie from it along each axis, once rotated and scaled onto it (root mean square).
-    covariances_ : ndarray, shape (n_objects_, p, p)
-        The same in all directions; `ellipses` makes ellipses of them.
+    embedding_std_, covariances_ : ndarray, shape (n_objects_, p) and (n_objects_, p, p)
+        How far the draws, once rotated and scaled onto the map, lie from it along each axis (root mean square), and in
+        all directions.
     dimension_ : int or None
-        The posterior's most probable number of dimensions, less axes along which objects are not known to lie at least
-        1.4 times as far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
+        The most probable number of dimensions, less axes along which objects are not known to lie at least 1.4 times as
+        far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
-        For each person, how often an answer is the one that the map gives, with the ends of its interval of 95%: about
-        0.5 for a random responder. None where it is not known who answered.
+        For each person, how often an answer is the one that the map gives, with its interval of 95%: about 0.5 for a
+        random responder. None where it is not known who answered.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
     bimodal_objects_ : list
-        Objects that may lie in either of two places: the answers leave two maps open, and there are draws of both.
+        Objects that may lie in either of two places: the answers leave two maps open.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
         Chains that began anew, because they predicted clearly worse than the others.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
-    n_iter_ : int
-        Evaluations of the density.
-    history_ : list of Progress
-        Minus the log-density of the draws of the first chain, or minus the lower bound at each step.
-
-    See Also
-    --------
-    DMOE, TSTE, CKL
+    n_iter_, history_ : int, list of Progress
+        Evaluations of the density; minus the log-density of the draws of the first chain, or minus the lower bound.
 
     Examples
     --------
@@ -270,8 +245,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
         """Return k maps drawn from the posterior, (k, n_objects_, p), each rotated and scaled onto `embedding_`.
 
-        They are among `draws_`, without repetition as long as there are enough. Maps of more dimensions than
-        `embedding_` are rotated onto it as well as possible, and keep their further columns.
+        They are among `draws_`, without repetition as long as there are enough, and keep further columns.
         """
         if not isinstance(k, int | np.integer) or k < 1:
             raise ValueError(f"k must be an integer >= 1, got {k!r}")
@@ -282,13 +256,11 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return align(maps, wide, seen=self._posterior.compared)
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
-        """Return maps drawn from the posterior, and the covariances of the places."""
         check_is_fitted(self)
         maps = self.sample(n_draws, random_state)[:, :, : self.embedding_.shape[1]]
         return MapDraws(maps, self.covariances_)
 
     def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray:
-        """Return maps drawn from the posterior in all their dimensions, (k, n_objects_, q), no draw twice."""
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
 
@@ -314,20 +286,12 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
         """Return an ellipse for each object, (n_objects_, 5): center, half axes (longer first), angle in degrees.
 
-        Each holds its object with this probability, as far as draws around the map are normal.
-
-        Parameters
-        ----------
-        level : float
-            Between 0 and 1.
-        axes : pair of int
-            Which two axes of the map.
+        Each holds its object with probability ``level``, as far as draws around these two axes of the map are normal.
         """
         check_level(level)
         return covariance_ellipses(self.embedding_, self.covariances_, float(np.sqrt(chi2.ppf(level, 2))), axes)
 
     def _check_state(self) -> None:
-        """Reject inconsistent fitted values."""
         super()._check_state()
         n, compared = self.n_objects_, self._posterior.compared
         if compared.size and not 0 <= compared.min() <= compared.max() < n:
@@ -367,9 +331,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
             return self.solver
         work = len(model.comparisons) * model.n_components
         named: dict[Any, Callable[[], Sampler]] = {
-            "auto": partial(Microcanonical.for_work, work),
+            "auto": lambda: Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough,
-            "fast": partial(Microcanonical.for_cross_validation, work),
+            "fast": lambda: Microcanonical.for_cross_validation(work),
             "nuts": NUTS,
             "variational": Variational,
         }
@@ -387,15 +351,27 @@ class PosteriorEmbedding(OrdinalEmbedding):
         rng = stream(self.random_state, "start")
         sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng)
-        summary = self._summary(posterior, model.comparisons, comparisons, rng, start)
-        sampled = replace(sampled, interrupted=sampled.interrupted or summary.interrupted)
-        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=summary.bimodal.size > 0)
-        self._store_map(summary.embedding, comparisons)
-        self._store_covariances(summary.covariances)
+        draws, known = posterior.draws, posterior.compared_draws
+        dimension, evidence = _dimension(known, comparisons)
+        n_components = self.n_components or dimension or min(2, known.points.shape[2])
+        asked, weights = compared[model.comparisons.quadruplets], model.comparisons.total_weights
+        points, interrupted = distill_posterior(
+            asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
+        )
+        embedding, covariances = align_draws(draws, points, compared)
+        if start is not None and start.shape[1] == n_components:
+            rotated = align(embedding, start, scaling=False, moving=False, seen=compared)
+            embedding, covariances = align_draws(draws, rotated, compared)
+        places = align(known.points, embedding[compared])
+        bimodal = compared[bimodal_objects(places, embedding[compared])]
+        sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
+        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=bimodal.size > 0)
+        self._store_map(embedding, comparisons)
+        self._store_covariances(covariances)
         self._posterior = posterior
         self.solver_: Any = sampler
-        self.dimension_, self.dimension_evidence_ = summary.dimension, summary.dimension_evidence
-        self.bimodal_objects_ = self.objects_[summary.bimodal].tolist()
+        self.dimension_, self.dimension_evidence_ = dimension, evidence
+        self.bimodal_objects_ = self.objects_[bimodal].tolist()
         self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
         self.diagnostics_ = diagnostics
@@ -412,7 +388,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
             message = bimodality_message(self.bimodal_objects_)
             self._warn(f"{message}; answers that compare them with others would decide")
         if sampled.interrupted:
-            self._warn_of_outcome("the fit was interrupted; what was drawn so far is on the estimator", True)
+            self._warn("the fit was interrupted; what was drawn so far is on the estimator", True)
 
     def _model(self, comparisons: Comparisons) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
@@ -434,38 +410,6 @@ class PosteriorEmbedding(OrdinalEmbedding):
         from nearer.optimize.kernels import default_threads
 
         return self.n_jobs or default_threads()
-
-    def _summary(
-        self,
-        posterior: PosteriorSample,
-        distinct: DistinctComparisons,
-        comparisons: Comparisons,
-        rng: np.random.Generator,
-        onto: FloatArray | None,
-    ) -> PosteriorSummary:
-        """Return the dimension, and one map of that dimension that answers most like the posterior."""
-        draws, compared = posterior.draws, posterior.compared
-        known = posterior.compared_draws
-        evidence = dimension_shares(known)
-        probable = int(evidence.argmax()) + 1
-        dimension: int | None = min(probable, max(n_resolvable_dimensions(known, probable), 2))
-        # A generator of its own: what is drawn for the map must not depend on the number of trials.
-        if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
-            dimension = None
-        n_components = self.n_components or dimension or min(2, known.points.shape[2])
-        asked, weights, exposure = compared[distinct.quadruplets], distinct.total_weights, posterior.model.exposure
-        found, interrupted = distill_posterior(asked, weights, exposure, draws, n_components, rng, self._n_threads())
-        embedding, covariances = align_draws(draws, found, compared)
-        if onto is not None and onto.shape[1] == n_components:
-            rotated = align(embedding, onto, scaling=False, moving=False, seen=compared)
-            embedding, covariances = align_draws(draws, rotated, compared)
-        places = align(known.points, embedding[compared])
-        bimodal = compared[bimodal_objects(places, embedding[compared])]
-        return PosteriorSummary(embedding, covariances, dimension, evidence, bimodal, interrupted)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the log-odds that comparisons hold as written, (m,): those of the means over the posterior."""
-        return super().decision_function(X)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
@@ -496,7 +440,16 @@ class PosteriorEmbedding(OrdinalEmbedding):
         away = aligned - centers
         everywhere = np.concatenate([posterior.compared, np.arange(before, added.n_objects)])
         self._posterior = replace(posterior, compared=everywhere)
-        self.objects_, self.n_objects_ = added.objects, added.n_objects
         self.embedding_ = np.vstack([old, centers])
         new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))
+
+
+def _dimension(known: Draws, comparisons: Comparisons) -> tuple[int | None, FloatArray]:
+    """Return the number of dimensions, None where the answers may be guesses, and the probability of each number."""
+    evidence = dimension_shares(known)
+    probable = int(evidence.argmax()) + 1
+    # A generator of its own: what is drawn for the map must not depend on the number of trials.
+    if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
+        return None, evidence
+    return min(probable, max(n_resolvable_dimensions(known, probable), 2)), evidence

@@ -1,12 +1,8 @@
 """The Gram matrix that predicts, what of its diagonal lies beyond the map, and probabilities from margins.
 
-Held-out comparisons turn margins into probabilities:
-
-    P(near) = lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread)
-
-The spread is the mean squared distance between the objects of the map, so that its scale plays no part. Slope and lapse
-rate are the most likely ones on comparisons that the maps were not fitted to, if lapses of about 2 percent are usual.
-Log-odds can take the place of margins; then a slope of about 1 is usual, too.
+The chance that a comparison holds is lapse / 2 + (1 - lapse) sigmoid(slope * margin / spread), where the spread is the
+mean squared distance between the objects of the map. Slope and lapse rate are the most likely ones on comparisons that
+the maps were not fitted to, if lapses of about 2 percent are usual.
 """
 
 from __future__ import annotations
@@ -21,11 +17,11 @@ from scipy.special import expit
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.model.answers import answer_probability
-from nearer.optimize.problems.gram import with_specificities
+from nearer.optimize.problems.gram import Gram, with_specificities
 from nearer.optimize.problems.margins import MarginMap, clear_ties
 
 _LAPSE_LOGIT_MEAN, _LAPSE_LOGIT_SD = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
-_LOG_SLOPE_SD = 1.0  # of the logarithm, around the odds as they are
+_LOG_SLOPE_SD = 1.0  # of the logarithm, around log-odds as they are
 
 
 class Predictor(NamedTuple):
@@ -42,6 +38,12 @@ class Predictor(NamedTuple):
         beyond = diagonal * np.diagonal(with_specificities(gram, specificities)) - np.diagonal(gram)
         beyond = beyond - beyond.min()
         return cls(with_specificities(gram, beyond), beyond)
+
+    @classmethod
+    def over_all_objects(cls, found: Gram, seen: NDArray[np.intp], n_objects: int, diagonal: float) -> Self:
+        """Return the predictor for a solution over the objects that are seen."""
+        everywhere = found.expand(seen, n_objects)
+        return cls.from_solution(everywhere.matrix, everywhere.specificities, diagonal)
 
     def margins(self, comparisons: Comparisons) -> FloatArray:
         """Return the margins of comparisons as answered, (m,)."""
@@ -71,21 +73,14 @@ class Calibration(NamedTuple):
     lapse: float
 
     @classmethod
-    def from_margins(cls, margins: FloatArray, weights: FloatArray) -> Calibration:
+    def from_margins(cls, margins: FloatArray, weights: FloatArray, *, log_odds: bool = False) -> Calibration:
         """Return the calibration of held-out margins, in units of the spread, of comparisons that read as answered."""
-        return cls._most_likely(margins, weights, np.inf)
+        slope_sd = _LOG_SLOPE_SD if log_odds else np.inf
 
-    @classmethod
-    def from_log_odds(cls, odds: FloatArray, weights: FloatArray) -> Calibration:
-        """Return the calibration of held-out log-odds of comparisons that read as answered."""
-        return cls._most_likely(odds, weights, _LOG_SLOPE_SD)
-
-    @classmethod
-    def _most_likely(cls, margins: FloatArray, weights: FloatArray, slope_range: float) -> Calibration:
         def cost(unknowns: FloatArray) -> float:
             log_slope, lapse = unknowns
             chances = cls(float(np.exp(log_slope)), float(expit(lapse))).probability(margins)
-            unusual = ((lapse - _LAPSE_LOGIT_MEAN) / _LAPSE_LOGIT_SD) ** 2 + (log_slope / slope_range) ** 2
+            unusual = ((lapse - _LAPSE_LOGIT_MEAN) / _LAPSE_LOGIT_SD) ** 2 + (log_slope / slope_sd) ** 2
             return float(-weights @ np.log(chances) + unusual / 2)
 
         size = float(np.average(np.abs(margins), weights=weights))

@@ -2,9 +2,6 @@
 
 A pickle runs whatever its author wanted it to run. Here a file can only name classes of a fixed list, whose fields are
 then checked, so that a model from a stranger is as safe to load as a picture.
-
-``model.json`` holds the estimator's name, its settings and what `fit` found; an array stands there as ``{"array": k}``
-and lies in ``model.npz`` under that number.
 """
 
 from __future__ import annotations
@@ -66,19 +63,13 @@ _MAX_CHARS = 300
 
 
 def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -> Path:
-    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``.
+    """Write a fitted estimator into a folder, as ``model.json`` and ``model.npz``, and return the folder.
 
     Parameters
     ----------
-    model : estimator of nearer.embedding, or nearer.design.Questions
-        An estimator must be fitted.
+    model : fitted estimator of nearer.embedding, or nearer.design.Questions
     folder : str or path
         Made if it is not there. An older model in it is replaced.
-
-    Returns
-    -------
-    Path
-        The folder.
 
     Examples
     --------
@@ -91,7 +82,13 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     (True, [1])
     """
     if type(model).__name__ not in _BY_STATE:
-        _check_fitted(model)
+        if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
+            raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
+        if not isinstance(model.comparisons_, Comparisons):
+            raise ValueError(
+                f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
+                "with np.save('map.npy', model.embedding_)"
+            )
     arrays: list[NDArray[Any]] = []
     what = {"format": FORMAT, "nearer": version("nearer"), **_encode(model, arrays)}
     target = Path(folder)
@@ -104,32 +101,11 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     return target
 
 
-def _check_fitted(model: Any) -> None:
-    if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
-        raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
-    if not isinstance(model.comparisons_, Comparisons):
-        raise ValueError(
-            f"the model was fitted to a {type(model.comparisons_).__name__}, which stays where it is; save the map "
-            "with np.save('map.npy', model.embedding_)"
-        )
-
-
 def load_model(folder: str | PathLike[str]) -> Any:
-    """Return the estimator that `save_model` wrote into a folder.
+    """Return the estimator, or `nearer.design.Questions`, that `save_model` wrote into a folder.
 
-    Parameters
-    ----------
-    folder : str or path
-
-    Returns
-    -------
-    estimator of nearer.embedding, or nearer.design.Questions
-        An estimator is fitted: it predicts, places new objects and goes on with `partial_fit`.
-
-    Raises
-    ------
-    ValueError
-        If the files are not a whole model of this format.
+    An estimator predicts, places new objects and goes on with `partial_fit`. Files that are not a whole model of this
+    format raise ValueError.
 
     Examples
     --------
@@ -149,7 +125,10 @@ def load_model(folder: str | PathLike[str]) -> Any:
         stored = read_arrays((source / _ARRAYS_NAME).read_bytes(), _ARRAYS_NAME)
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
-            return _restore_from_state(what, arrays)
+            name = what["by_state"]
+            if name not in _BY_STATE:
+                raise ValueError(f"the class {name!r} is not one that a model is made of")
+            return getattr(import_module(_BY_STATE[name]), name).from_state(_decode(what["state"], arrays))
         model = _decode_estimator(what, arrays)
         model._check_state()
         _try_out(model)
@@ -170,11 +149,6 @@ def _try_out(model: OrdinalEmbedding) -> None:
         decision, probability = model.decision_function(asked), model.predict_proba(asked)
     if np.isnan(decision).any() or not (probability >= 0).all() or not np.allclose(probability.sum(axis=1), 1):
         raise ValueError("what it predicts are no margins and probabilities")
-
-
-def _seed(random_state: Any) -> int | None:
-    # A generator has moved on since the fit: its state would repeat nothing.
-    return int(random_state) if isinstance(random_state, int | np.integer) else None
 
 
 def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
@@ -198,7 +172,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if isinstance(value, OrdinalEmbedding):
         settings = value.get_params(deep=False)
         state = {key: item for key, item in vars(value).items() if key not in settings}
-        settings = {**settings, "random_state": _seed(settings["random_state"])}
+        if not isinstance(settings["random_state"], int | np.integer):
+            settings["random_state"] = None  # a generator has moved on since the fit: its state would repeat nothing
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}
@@ -240,14 +215,6 @@ def _decode(value: Any, arrays: list[NDArray[Any]]) -> Any:
     if kind == "comparisons":
         return _decode_comparisons({key: _decode(item, arrays) for key, item in content.items()})
     raise ValueError(f"{kind!r} is no kind of value")
-
-
-def _restore_from_state(what: dict[str, Any], arrays: list[NDArray[Any]]) -> ByState:
-    made = what["by_state"]
-    if made not in _BY_STATE:
-        raise ValueError(f"the class {made!r} is not one that a model is made of")
-    found: ByState = getattr(import_module(_BY_STATE[made]), made).from_state(_decode(what["state"], arrays))
-    return found
 
 
 def _decode_estimator(what: dict[str, Any], arrays: list[NDArray[Any]]) -> OrdinalEmbedding:
