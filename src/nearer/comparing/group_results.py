@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ALPHA = 0.05
-_MIN_GAIN = 0.01  # of error, below which groups hardly differ
+_MIN_GAIN = 0.01  # of error, below which maps of their own hardly predict better
 _MAX_SHOWN = 10  # displacements in the text
 _MAX_STEM_LENGTH = 40  # characters of a group's name in the name of a file
 #: Relative: equal labels sum in another order, which must not make their statistic smaller.
@@ -250,8 +250,8 @@ class GroupComparison(Comparison):
         gains, lows = (np.nan_to_num(each, nan=-1.0) for each in (self.prediction.gains, self.prediction.gain_lows))
         gain, effect = float(gains.max()), ""
         if self.test.p_value <= _ALPHA and gain < _MIN_GAIN:
-            lowered = f"lower the error by at most {gain:.3f}" if gain > 0 else "lower no error"
-            effect = f"the groups differ, but hardly: maps of their own {lowered}; "
+            better = f"hardly predict better (error lower by at most {gain:.3f})" if gain > 0 else "predict no better"
+            effect = f"the groups differ, but maps of their own {better}; "
         elif self.test.p_value <= _ALPHA and not (lows > 0).any():
             effect = "maps of their own predict no group significantly better than that of all; "
         lines = [
