@@ -33,6 +33,10 @@ was unsure of them, the hard ones were asked more often. The mean over all is on
 Of an answer "can't tell" that was split, so that one trial says both ways about a question, half is wrong whatever is
 predicted. Such answers take no part in the mixture, and the ceiling is the mean of its q and of one half, by weight.
 
+Answers are taken to be independent. Where the same few people answer all questions and differ much in how often they
+err, the interval is about these people and questions like these, and covers the ceiling of the population that they
+come from less often than it says (see the page on validity).
+
 The ceiling says something only if its interval is informative: no wider than 0.15, and not reaching near chance from
 an error that is markedly better. Where it is vague, nothing may be measured by it.
 """
@@ -200,7 +204,9 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     -----
     A predictor that knows who is asked may do better. With two or three answers per question the ceiling is only
     identified between bounds, however many questions there are: ``error`` is then the lower and ``at_most`` the upper
-    one. With six or more the bounds mostly meet.
+    one. With six or more the bounds mostly meet. The interval is about the people who answered and questions like
+    these: where a few people answer everything and differ much in lapses, it covers the ceiling of all people less
+    often.
 
     Examples
     --------
