@@ -6,7 +6,7 @@ from helpers.drawn_rows import random_quadruplets
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logit
 
-from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, log_loss, scores
+from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, lapse_rates, log_loss, scores
 from nearer.model.answers import answer_probability
 
 
@@ -72,3 +72,11 @@ def test_a_fit_is_that_of_a_general_minimizer(responses, fitted):
     found = fit_map(responses, fitted, fitted.points, 3.0)
     np.testing.assert_allclose(found.points.ravel(), plain.x[:-1], atol=2e-3)
     assert price(np.append(found.points.ravel(), logit(found.lapse))) <= plain.fun + 1e-4
+
+
+def test_who_answers_both_ways_equally_often_has_a_high_lapse_rate():
+    responses = Responses(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
+    responses.rows[20::2] = [0, 2, 0, 1]
+    rates = lapse_rates(responses, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
+    assert rates[0] < 0.2
+    assert rates[-1] > 0.8

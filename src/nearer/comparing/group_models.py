@@ -1,21 +1,10 @@
-r"""How groups of people answer: maps with lapse rates, fitted to all and to each group, and judged by held-out answers.
+"""Maps of groups with lapse rates, fitted to all answers and to those of each group, and judged by held-out ones.
 
-With the margin :math:`\gamma = d^2_\text{far} - d^2_\text{near}` of a comparison on the map X and a lapse rate
-:math:`\lambda`,
+With a margin g and a lapse rate l, P = l / 2 + (1 - l) sigmoid(g): STE with lapses. A fit maximizes
 
-.. math:: P = \frac{\lambda}{2} + (1 - \lambda)\, \mathrm{sigmoid}(\gamma),
+    sum of w log P  -  precision / 2 * |X - center|^2  -  (logit(l) + 4)^2 / (2 * 1.5^2),
 
-which is STE with lapses: `nearer.model.answers` with margins for log-odds. A fit maximizes
-
-    sum of w log P  -  precision / 2 * |X - center|^2  -  (logit(lambda) + 4)^2 / (2 * 1.5^2),
-
-so that a map of few answers stays near a center, which is 0 or the map of all groups: the departures of a group from
-that map are drawn from N(0, tau^2), 1 / tau^2 being the precision.
-
-**Cross-prediction.** Folds hold out whole people, dealt out group by group, so that every fold has some of each. On the
-rest, one map is fitted to all groups and one to each, for several tau. The tau of the maps is the one with the least
-log-loss of held-out answers by the map of their own group. Errors are stated for a tau that was chosen on the other
-folds, so that they are not biased by the choice.
+with a center of 0 or the map of all groups, from which a group departs by N(0, tau^2), tau^2 = 1 / precision.
 """
 
 from __future__ import annotations
@@ -160,16 +149,7 @@ def departure_precision(common: FittedMap, departure: float) -> float:
 def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.intp]) -> FloatArray:
     """Return the lapse rate of who gave each response, (m,): its mean given the answers of that person and of all.
 
-    Rates of people come from a distribution over a grid, found by expectation maximization (empirical Bayes): a person
-    of few answers is taken to be like the others.
-
-    Examples
-    --------
-    >>> responses = Responses(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
-    >>> responses.rows[20::2] = [0, 2, 0, 1]  # the second person answers both ways equally often
-    >>> rates = lapse_rates(responses, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
-    >>> bool(rates[0] < 0.2), bool(rates[-1] > 0.8)
-    (True, True)
+    Rates of people come from a distribution over a grid, found by expectation maximization (empirical Bayes).
     """
     margins = responses.margins(points)
     log_likelihood = np.stack(
@@ -239,7 +219,11 @@ def cross_predict(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[CrossPrediction, float]:
-    """Return the held-out errors, and the departure that predicts best."""
+    """Return the held-out errors, and the departure that predicts best.
+
+    Folds hold out whole people of every group. The tau of the maps has the least log-loss of answers by the map of
+    their own group; errors are stated for the tau that the other folds choose, so that the choice does not bias them.
+    """
     n_groups, m = int(groups.max()) + 1, len(groups)
     folds = stratified_folds(units, groups, rng)
     n_folds = int(folds.max()) + 1

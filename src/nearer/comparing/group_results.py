@@ -99,9 +99,8 @@ class CrossPrediction(Result):
     gains, gain_lows, gain_highs : ndarray, shape (k,)
         By how much the error of a group falls when its own map takes the place of that of all, with an interval; NaN
         for a group of one person, whose map no other answers can test.
-    n_folds : int
-    unit : str
-        What folds kept whole.
+    n_folds, unit : int, str
+        Folds, and what they kept whole.
     level : float
     """
 
@@ -123,10 +122,8 @@ class PairOfGroups(Result):
     Attributes
     ----------
     first, second : str
-    p_value : float or None
-        Of no difference; None where the comparisons do not say who answered.
-    p_holm : float or None
-        By Holm's method, for the family of all pairs.
+    p_value, p_holm : float or None
+        Of no difference, and for the family of all pairs; None where the comparisons do not say who answered.
     object_p_values : ndarray, shape (n,), or None
         Of no displacement of each object, for the family of all objects of this pair.
     displacements : Displacements
@@ -156,10 +153,8 @@ class GroupComparison(Comparison):
     groups : tuple of str
         k names.
     objects : ndarray, shape (n,)
-        Labels.
-    n_people : tuple of int, or None
-        In each group.
-    n_comparisons : tuple of int
+    n_people, n_comparisons : tuple of int
+        In each group; the former may be None.
     common : ndarray, shape (n, p)
         The map of all answers, along its principal axes.
     maps : ndarray, shape (k, n, p)
@@ -309,14 +304,7 @@ class GroupComparison(Comparison):
         return rows
 
     def plot(self, ax: Axes | None = None, pair: PairOfGroups | None = None) -> Axes:
-        """Draw the maps of two groups, with arrows from one to the other, and return the Axes.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-        pair : PairOfGroups, optional
-            One of ``pairs``; the first if left out.
-        """
+        """Draw the maps of two groups, those of the first pair if left out, with arrows from one to the other."""
         from nearer.plotting import plot_arrows
 
         pair = self.pairs[0] if pair is None else pair

@@ -63,16 +63,11 @@ def compare_groups(
     random_state : None, int, SeedSequence, Generator or RandomState
         For permutations, folds and resamples.
 
-    Returns
-    -------
-    GroupComparison
-
     Notes
     -----
     Read the gains in held-out error first: with many people a test finds differences that do not matter. The p-value is
-    valid if the labels of people (or, where people are in several groups, the labels of a person's own
-    answers) are exchangeable. Groups that differ in noise alone, and in size, are not
-    exchangeable; see the page on groups for what that does.
+    valid if labels of people (or, where people are in several groups, of a person's own answers) are exchangeable; see
+    the page on groups for groups that differ in noise and in size.
 
     Examples
     --------

@@ -1,12 +1,8 @@
-r"""Comparison of two maps of the same objects: aligned with each other, and judged by each other's answers.
+"""Comparison of two maps of the same objects: aligned with each other, and judged by each other's answers.
 
-The second map is translated, rotated, reflected and scaled onto the first (Procrustes). With the covariances C_1 and
-C_2 of an object's place on the two maps, the latter rotated and scaled along, and v the displacement,
-
-    v^T (C_1 + C_2)^-1 v
-
-follows chi-square with p degrees of freedom where both maps mean one place. It takes the maps as independent: for two
-maps of the same answers it is too small.
+With C_1 and C_2 the covariances of an object's place on the two maps, the second aligned with the first, and v the
+displacement, v^T (C_1 + C_2)^-1 v follows chi-square where both maps mean one place and are independent: for two maps
+of the same answers it is too small.
 """
 
 from __future__ import annotations
@@ -46,14 +42,7 @@ _MIN_OBJECTS = 3  # on both maps, for a shape to compare
 
 @dataclass(frozen=True)
 class CrossError(Result):
-    """The error of a map on answers that another map was fitted to.
-
-    Attributes
-    ----------
-    error, low, high : float
-    n_comparisons : int
-        About objects that are on both maps.
-    """
+    """The error of a map, with its interval, on the answers that another map was fitted to, about objects on both."""
 
     error: float
     low: float
@@ -84,8 +73,7 @@ class MapComparison(Comparison):
         How far apart places are by both ellipses (Mahalanobis), and p-values for the family of all objects; None where
         a map has no ellipses.
     first_on_second, second_on_first : CrossError or None
-        The error of the first map on the answers of the second, and the other way round; None where these are not
-        stored.
+        The error of a map on the answers of the other; None where these are not stored.
     notes : tuple of str
     """
 
@@ -198,10 +186,6 @@ def compare_maps(
         What to call them; the names of the folders, or "first" and "second", if left out.
     level : float, default 0.95
         Of the intervals.
-
-    Returns
-    -------
-    MapComparison
 
     Examples
     --------

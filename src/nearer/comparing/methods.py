@@ -1,29 +1,8 @@
-r"""Comparison of methods: how often each predicts held-out answers wrongly, and by how much they differ.
+"""Comparison of methods: how often each predicts held-out answers wrongly, and by how much they differ.
 
-Every method is fitted to the same training parts and judged by the same held-out answers. With w_q the weights of the
-answers and e_q the loss of a method (1 wrong, 1/2 a tie, 0 right), two methods differ in the mean of
-
-    d_q = e_q(method) - e_q(reference),
-
-which is known much better than either error: an answer that is noise is wrong for both, and cancels.
-
-**How well it is known.** There are two sources of variance. *Which answers are held out*: answers of one person, or of
-one trial, are correlated, so that the variance V of the mean is that of whole units (`nearer.evaluation.intervals`).
-*Which answers are trained on*: with d_f the difference in fold f and v_f its variance by units within the fold, folds
-vary beyond these by
-
-    tau^2 = max(0, var(d_f) - mean(v_f)),
-
-and the mean of k of them by tau^2 / k if they were independent. They are not, as training parts overlap; Nadeau and
-Bengio (2003) put 1/k + n_test / n_train = 1/k + 1/(k - 1) in place of 1/k. So
-
-    variance = V + (1/k + 1/(k - 1)) tau^2,
-
-with a t distribution of the degrees of freedom of Satterthwaite. With the test of Nadeau and Bengio alone V would be
-counted twice, and estimated from k numbers.
-
-Differences are to the *first* method: the best of several is best partly by luck, and intervals around it would be
-wrong. p-values are corrected together (Holm 1979).
+All methods have the same training parts and the same held-out answers: an answer that is noise is wrong for both of two
+methods, and cancels in their difference. Differences are to the *first* method, as the best of several is best partly
+by luck. The variance is explained on the page on mathematics.
 """
 
 from __future__ import annotations
@@ -87,11 +66,6 @@ class MethodScore(Result):
         Its error less that of the first method, with the interval of that; None for the first.
     p_value, p_holm : float or None
         Of no difference, and corrected for the number of methods.
-
-    Examples
-    --------
-    >>> MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3).error
-    0.2
     """
 
     name: str
@@ -179,15 +153,7 @@ class MethodComparison(Comparison):
         return {"methods.csv": rows_from_records([asdict(score) for score in self.methods])}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw by how much the error of each method differs from that of the first, with intervals.
-
-        Examples
-        --------
-        >>> ste = MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3)
-        >>> soe = MethodScore("SOE", 0.21, 0.19, 0.23, 0.21, 0.5, 0.2, 0.01, -0.01, 0.03, 0.3, 0.3)
-        >>> MethodComparison((ste, soe), 5, 5, "trials", "annotators", 400, 0.95).plot().get_xlabel()
-        'held-out error less that of STE (0.200)'
-        """
+        """Draw by how much the error of each method differs from that of the first, with intervals."""
         first, *others = self.methods
         rows = []
         for score in others:

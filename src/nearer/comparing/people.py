@@ -1,12 +1,8 @@
 """Whether people weigh the axes of a map differently: weights for each person against one map for all.
 
-Both are fitted to the same parts of the answers and judged by the same held-out ones. The gain is the difference of
-their losses, and its interval takes people as independent, not answers:
-
-    gain = mean of (loss of the common map - loss of the weighted one)
-
-with a loss of 1 for a wrong prediction, 1/2 for a tie, or of minus the logarithm of the probability of the answer.
-The logarithm is the more sensitive of the two; the error is easier to read.
+Both are judged by the same held-out answers. The gain is the mean of (loss of the common map - loss of the weighted
+one), with a loss of 1 for a wrong prediction, 1/2 for a tie, or in bits; its interval takes people as independent, not
+answers.
 """
 
 from __future__ import annotations
@@ -40,13 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gain(Result):
-    """The loss of the common map, that with weights, and by how much it is less, with an interval.
-
-    Examples
-    --------
-    >>> Gain(0.2, 0.15, 0.05, 0.03, 0.07).is_significant
-    True
-    """
+    """The loss of the common map, that with weights, and by how much it is less, with an interval."""
 
     common: float
     weighted: float
@@ -66,18 +56,13 @@ class PeopleComparison(Comparison):
 
     Attributes
     ----------
-    people : ndarray of labels, shape (s,)
-    weights : ndarray, shape (s, p)
-        What each axis counts for each person.
-    intervals : ndarray, shape (s, p, 2)
-        Their ends.
+    people, objects : ndarray of labels, shapes (s,) and (n,)
+    weights, intervals : ndarray, shapes (s, p) and (s, p, 2)
+        What each axis counts for each person, and the ends of its interval.
     steepness, lapses : ndarray, shape (s,)
         How fast the odds of a person change with distance, relative to others, and their lapse rate.
-    kinds : ndarray of int, shape (s,)
-        Who is of which kind, the largest being 0.
-    kind_weights : ndarray, shape (k, p)
-        Of each kind of people.
-    objects : ndarray of labels, shape (n,)
+    kinds, kind_weights : ndarray, shapes (s,) and (k, p)
+        Who is of which kind, the largest being 0, and the weights of each kind.
     embedding : ndarray, shape (n, p)
         The common map, along the axes that people weigh.
     spread, steepness_spread : float
@@ -88,11 +73,10 @@ class PeopleComparison(Comparison):
         Standard error of these directions; NaN if they are not identified.
     evidence_gain : float
         By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
-    n_comparisons : int
     error, log_loss : Gain
         Of held-out answers; the latter in bits.
-    n_splits : int
-        Folds.
+    n_comparisons, n_splits : int
+        Answers and folds.
     level : float
         Of the intervals.
     model : IndividualDifferences or None
@@ -231,10 +215,6 @@ def compare_people(
         Folds at a time; 1 if left out, -1 for all cores.
     random_state : None, int, SeedSequence, Generator or RandomState
         For folds and starts.
-
-    Returns
-    -------
-    PeopleComparison
 
     Examples
     --------

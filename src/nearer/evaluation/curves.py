@@ -1,20 +1,8 @@
 """Learning curves: how the held-out error falls with the number of answers, and whether more answers would help.
 
-**Trend.** A learning curve has held-out errors e_1, ..., e_k, each with an interval, for growing numbers of
-comparisons. Its last error is compared with that of about half as many,
-
-    fall = e_half - e_k,
-
-with the standard error s of that difference: both are of the same answers, so that it is known better than either.
-Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
-
-The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if the
-fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
-narrow enough, and the answers are not so few that the curve may be flat because it has not begun to fall. It counts as
-settled as well once it lies within an informative interval of the noise ceiling (`nearer.evaluation.ceiling`) whose
-lower end is near: what is left to gain is then small, whether the error falls or not. An error whose interval contains
-one half is that of *guessing*, unless it is so wide that nothing is known. All this is about predictions; distances may
-need more answers than predictions do.
+The last error is compared with that of about half as many comparisons, by the standard error of their difference: it
+falls, has settled, is that of guessing, or nothing is known (the page on mathematics has the rule). All this is about
+predictions; distances may need more answers than predictions do.
 """
 
 from __future__ import annotations
@@ -117,10 +105,6 @@ def learning_curve(
     level, n_jobs, random_state
         As for `held_out_error`.
 
-    Returns
-    -------
-    LearningCurve
-
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
@@ -211,14 +195,7 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int,
 
 @dataclass(frozen=True)
 class Trend(Result):
-    """Whether the error of a learning curve still falls.
-
-    Attributes
-    ----------
-    kind : {"guessing", "unknown", "falls", "settled"}
-    sentence : str
-        The figures, and whether more answers would help.
-    """
+    """Whether the error of a learning curve still falls, in a word and in a sentence with figures."""
 
     kind: Kind
     sentence: str
@@ -238,25 +215,14 @@ def trend(
 ) -> Trend:
     """Return whether the error of a learning curve still falls; sizes ascend, and there is at least one.
 
-    Parameters
-    ----------
-    sizes, errors, lows, highs : sequences of float
-    level : float
-        Of the intervals.
-    few : bool
-        Whether the answers are so few that a flat curve may not have begun to fall.
-    ceiling : NoiseCeiling, optional
-        The noise ceiling, where it is known.
-    fall_errors : sequence of float or None, optional
-        Standard errors of the difference of each error from the last.
-    unit : str
-        What there may be too few of: answers, or people where they are held out whole.
+    ``few``: a flat curve may not have begun to fall. ``fall_errors``: standard errors of the difference of each error
+    from the last. ``unit``: what there may be too few of; people where they are held out whole.
 
     Examples
     --------
     >>> trend([400, 800], [0.2, 0.15], [0.18, 0.13], [0.22, 0.17])
     Trend(kind='falls', sentence='From 400 to 800 comparisons the error fell from 20.0% to 15.0%: more answers would \
-still make predictions better.')
+    still make predictions better.')
     >>> trend([400, 800], [0.152, 0.15], [0.13, 0.13], [0.17, 0.17]).kind
     'settled'
     """

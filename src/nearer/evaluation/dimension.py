@@ -34,10 +34,8 @@ class DimensionChoice(Result):
     Attributes
     ----------
     candidates : ndarray of int, shape (k,)
-    errors : ndarray, shape (k,)
+    errors, standard_errors : ndarray, shape (k,)
         Cross-validated error of the map in each dimension.
-    standard_errors : ndarray, shape (k,)
-        Of these errors.
     chosen : int or None
         None where no dimension can be determined: held-out answers are predicted no better than by guessing, or the
         answers may be guesses.
@@ -106,10 +104,6 @@ def choose_dimension(
         Those of n or more are left out: n objects have no more than n - 1 dimensions.
     n_splits, by, n_jobs, random_state
         As for `held_out_error`.
-
-    Returns
-    -------
-    DimensionChoice
 
     Examples
     --------
