@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit, logit
-from scipy.stats import t as student
 
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.comparing.group_results import CrossPrediction
 from nearer.data.comparisons import Comparisons
-from nearer.evaluation.intervals import Interval, clustered_variance, error_interval
+from nearer.evaluation.intervals import Interval, error_interval, mean_interval
 from nearer.model.answers import answer_derivatives, answer_probability
 
 DEPARTURES = (0.1, 0.2, 0.4, 0.8)  # tau, as a share of the spread of the map of all
@@ -255,11 +254,6 @@ def cross_predict(
         columns = range(n_groups + 1)
         cells.append([error_interval(of_group[:, k], weights, clusters, level, n_folds=n_folds) for k in columns])
         if clusters.any():
-            lowered = of_group[:, n_groups] - of_group[:, g]
-            gain = float(np.average(lowered, weights=weights))
-            error = np.sqrt(clustered_variance(lowered, weights, clusters))
-            reach = float(student.ppf(0.5 + level / 2, int(clusters.max()))) * error
-            gains[:, g] = gain, gain - reach, gain + reach
-    table = np.array([[tuple(cell) for cell in row] for row in cells])
-    errors = table[..., 0], table[..., 1], table[..., 2]
-    return CrossPrediction(*errors, gains[0], gains[1], gains[2], n_folds, unit, level), best
+            gains[:, g] = mean_interval(of_group[:, n_groups] - of_group[:, g], weights, clusters, level)
+    errors, lows, highs = np.moveaxis(np.array(cells), -1, 0)
+    return CrossPrediction(errors, lows, highs, *gains, n_folds, unit, level), best

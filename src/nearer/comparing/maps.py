@@ -7,7 +7,7 @@ of the same answers it is too small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -78,6 +78,7 @@ class MapComparison(Comparison):
     """
 
     kind: ClassVar[str] = "maps"
+    figure_name: ClassVar[str] = "maps"
 
     names: tuple[str, str]
     objects: NDArray[np.str_]
@@ -157,10 +158,6 @@ class MapComparison(Comparison):
         emphasized = {} if tested else {"emphasized": "displacement"}
         shown = self.is_displaced() if tested else None
         return plot_arrows(self.first, self.second, self.objects, shown, ax, names=self.names, **emphasized)
-
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of both maps."""
-        return {"maps": self.plot}
 
 
 class _Map(NamedTuple):

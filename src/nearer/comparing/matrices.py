@@ -7,7 +7,7 @@ low but vary as they should. See the page on RSA.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -140,6 +140,7 @@ class MatrixComparison(Comparison):
     """
 
     kind: ClassVar[str] = "matrices"
+    figure_name: ClassVar[str] = "rsa"
 
     models: tuple[ModelFit, ...]
     differences: tuple[ModelDifference, ...]
@@ -199,10 +200,6 @@ class MatrixComparison(Comparison):
         lows = [low for row in rows for low, _ in row.intervals]
         ax.set_xlim(min(-0.02, min(lows) - 0.03), 1.02)  # or a dot at 1 would be cut in half
         return ax
-
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of models."""
-        return {"rsa": self.plot}
 
 
 def compare_matrices(

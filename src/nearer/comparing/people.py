@@ -7,14 +7,13 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_level, pluralize
@@ -27,8 +26,8 @@ from nearer.comparing.results import Comparison, comparisons_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.embedding import IndividualDifferences
-from nearer.evaluation.held_out import WholeKFold, read_weighted
-from nearer.evaluation.intervals import clustered_variance
+from nearer.evaluation.held_out import WholeKFold, answer_probabilities, evaluate, read_weighted
+from nearer.evaluation.intervals import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +83,7 @@ class PeopleComparison(Comparison):
     """
 
     kind: ClassVar[str] = "people"
+    figure_name: ClassVar[str] = "people"
 
     people: Labels
     weights: FloatArray
@@ -181,10 +181,6 @@ class PeopleComparison(Comparison):
             raise ValueError("weights are drawn from the fitted model, which files do not hold; call compare_people")
         return plot_weights(self.model, 0 if ax is not None else None, ax, level=self.level)
 
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of weights."""
-        return {"people": self.plot}
-
 
 def _signed(number: float) -> str:
     return f"{number:.3f}".replace("-0.000", "0.000")
@@ -254,22 +250,13 @@ def _losses(
     estimators: tuple[IndividualDifferences, IndividualDifferences], train: Comparisons, test: Comparisons
 ) -> FloatArray:
     """Return errors and bits lost on each row of a test, for each estimator, (2, 2, m)."""
-    answers = np.ones(len(test)) if test.answers is None else test.answers.astype(np.float64)
-    found = []
-    for estimator in estimators:
-        model = IndividualDifferences(**estimator.get_params()).fit(train)
-        margins = model.decision_function(test) * answers
-        wrong = np.where(margins == 0, 0.5, (margins < 0).astype(np.float64))
-        chances = model.predict_proba(test)[np.arange(len(test)), np.where(answers > 0, 1, 0)]
-        found.append([wrong, -np.log2(chances)])
-    return np.array(found)
+    models = [IndividualDifferences(**estimator.get_params()).fit(train) for estimator in estimators]
+    return np.array(
+        [[evaluate(model, test).predictions, -np.log2(answer_probabilities(model, test))] for model in models]
+    )
 
 
 def _gain(common: FloatArray, weighted: FloatArray, weights: FloatArray, person: Any, level: float) -> Gain:
     """Return the mean losses and their difference, with an interval for people as a random sample."""
-    gains = common - weighted
-    mean = float(np.average(gains, weights=weights))
-    error = float(np.sqrt(clustered_variance(gains, weights, person)))
-    reach = float(stdtrit(len(np.unique(person)) - 1, 0.5 + level / 2)) * error
     of_common, of_weighted = (float(np.average(each, weights=weights)) for each in (common, weighted))
-    return Gain(of_common, of_weighted, mean, mean - reach, mean + reach)
+    return Gain(of_common, of_weighted, *mean_interval(common - weighted, weights, person, level))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -28,9 +28,15 @@ class Comparison(Result):
     json_name: ClassVar[str] = "comparison.json"
     #: What was compared, for programs that read the file.
     kind: ClassVar[str]
+    #: The name of the file of `plot`; empty where there is none, or several.
+    figure_name: ClassVar[str] = ""
 
     def _derived(self) -> Mapping[str, Any]:
         return {"kind": self.kind}
+
+    def figures(self) -> dict[str, Callable[[], Axes]]:
+        """Return what draws each figure, by the name of its file without an ending."""
+        return {self.figure_name: self.plot} if self.figure_name else {}
 
 
 class Estimate(NamedTuple):
