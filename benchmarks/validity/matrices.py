@@ -185,13 +185,13 @@ def _rates() -> list[Rate]:
     for people, own in (("people alike but for lapses", 0.0), ("own maps", 0.5)):
         world = f"12 people answer 80 triplets each, {people}"
         found += [
-            Rate(f"{test}, over people", world, simulate=partial(better_over_people, own=own), n_runs=100, **size),
+            Rate(f"{test}, over people", world, simulate=partial(better_over_people, own=own), n_runs=60, **size),
             Rate(
                 "interval of a difference over people",
                 world,
                 "coverage",
                 partial(holds_over_people, own=own),
-                n_runs=100,
+                n_runs=60,
                 low=0.92,
             ),
         ]

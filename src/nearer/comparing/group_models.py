@@ -163,25 +163,13 @@ def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.int
     return (posterior @ np.array(_RATES))[people]
 
 
-@dataclass(frozen=True, eq=False)
-class FisherInformation:
-    """The expected information of responses: of the map, (n p, n p), of the lapse rate, and between both, (n p,)."""
-
-    of_map: FloatArray
-    cross: FloatArray
-    of_lapse: float
-
-
-def information(responses: Responses, fitted: FittedMap) -> FisherInformation:
-    """Return the expected information of responses."""
+def information(responses: Responses, fitted: FittedMap) -> tuple[FloatArray, FloatArray, float]:
+    """Return the expected information: of the map, (n p, n p), of map and lapse rate, (n p,), and of the rate."""
     each = answer_derivatives(responses.margins(fitted.points), fitted.lapse).information
     jacobian = responses.jacobian(fitted.points)
     scaled = diags_array(np.sqrt(responses.weights * each.odds)) @ jacobian
-    return FisherInformation(
-        (scaled.T @ scaled).toarray(),
-        np.asarray(jacobian.T @ (responses.weights * each.cross)),
-        float(responses.weights @ each.lapse),
-    )
+    cross = np.asarray(jacobian.T @ (responses.weights * each.cross))
+    return (scaled.T @ scaled).toarray(), cross, float(responses.weights @ each.lapse)
 
 
 def scores(responses: Responses, fitted: FittedMap, units: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:

@@ -18,7 +18,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, pluralize, quote
 from nearer._common.results import NOT_STORED, Result, Rows
 from nearer._common.tables import coordinate_rows
-from nearer.comparing.results import Comparison, p_text
+from nearer.comparing.results import Comparison, is_significant, p_text
 from nearer.data.labels import Labels
 
 if TYPE_CHECKING:
@@ -139,9 +139,7 @@ class PairOfGroups(Result):
 
     def is_displaced(self, alpha: float = _ALPHA) -> NDArray[np.bool_]:
         """Return whose displacement is significant at alpha, (n,); none where it is not known who answered."""
-        if self.object_p_values is None:
-            return np.zeros(len(self.displacements.lengths), dtype=bool)
-        return self.object_p_values <= alpha
+        return is_significant(self.object_p_values, len(self.displacements.lengths), alpha)
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,19 +95,19 @@ def efficient_scores(responses: Responses, fitted: FittedMap, blocks: Blocks) ->
     for _ in range(2):  # lapse rates, given the map, and the map, given lapse rates
         fitted = FittedMap(fitted.points, lapse_rates(responses, fitted.points, people))
         fitted = fit_map(responses, fitted, 0.0, precision)
-    known = information(responses, fitted)
+    known, cross, known_lapse = information(responses, fitted)
     of_map, of_lapse = scores(responses, fitted, blocks.of_rows)
     place = fitted.points.ravel()
     # Directions of nuisance: the scale of the map, and the lapse rate.
-    across = np.column_stack([known.of_map @ place, known.cross])
-    inner = np.array([[place @ across[:, 0], place @ known.cross], [place @ known.cross, known.of_lapse]])
+    across = np.column_stack([known @ place, cross])
+    inner = np.array([[place @ across[:, 0], place @ cross], [place @ cross, known_lapse]])
     noise = np.column_stack([of_map @ place, of_lapse])
     efficient = of_map - noise @ np.linalg.pinv(inner) @ across.T
     weights = np.bincount(blocks.of_rows, responses.weights).astype(np.float64)
     efficient = _centered(efficient, weights, blocks.strata)
     spread = float(np.square(fitted.points - fitted.points.mean(axis=0)).mean())
     tight, loose = (
-        cho_factor(known.of_map / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
+        cho_factor(known / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
         for departure in (TEST_DEPARTURE, LOOSE_DEPARTURE)
     )
     whitened = np.asarray(np.linalg.solve(np.tril(tight[0]), efficient.T).T)

@@ -23,7 +23,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, pluralize, quote, quote_all
 from nearer._common.parameters import check_level
 from nearer._common.results import Result, Rows
-from nearer.comparing.results import Comparison, holm
+from nearer.comparing.results import Comparison, holm, is_significant
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import group_indices, restrict_to_seen
 from nearer.embedding.base import OrdinalEmbedding
@@ -98,9 +98,7 @@ class MapComparison(Comparison):
 
     def is_displaced(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Return whose displacement is significant at alpha, (n,); none where there are no ellipses."""
-        if self.object_p_values is None:
-            return np.zeros(len(self.objects), dtype=bool)
-        return self.object_p_values <= alpha
+        return is_significant(self.object_p_values, len(self.objects), alpha)
 
     def _derived(self) -> Mapping[str, Any]:
         displaced = self.objects[self.is_displaced()]

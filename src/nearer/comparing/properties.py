@@ -242,7 +242,10 @@ def fit_properties(
         None if along is None else read_line(along, len(points)),
     )
     rng = stream(random_state, "split")
-    fits, notes = [], [] if ways else _copies_note(points, rng)
+    fits: list[PropertyFit] = []
+    notes: list[str] = []
+    if not ways and (near := near_copies(points, rng)).any():
+        notes.append(copies_text(int(near.sum()), len(near)))
     with progress_bar("attributes", len(columns)) as bar:
         for name, column in columns.items():
             try:
@@ -282,12 +285,6 @@ def _averaged(
         else:
             not_fitted[name] = "copies of one thing have different words"
     return np.array([points[objects].mean(axis=0) for objects in members]), averaged, not_fitted
-
-
-def _copies_note(points: FloatArray, rng: np.random.Generator) -> list[str]:
-    """Return a note on objects that look like near copies of each other."""
-    near = near_copies(points, rng)
-    return [copies_text(int(near.sum()), len(near))] if near.any() else []
 
 
 def _agreement(name: str, of: Regression, rng: np.random.Generator) -> list[str]:

@@ -216,7 +216,10 @@ class Regression:
     def p_value(self, null: NullModel, n_permutations: int, rng: np.random.Generator) -> float:
         """Return how often randomized objects (n of them, as those with a value) give as large a statistic."""
         response = null.centered(self.response)
-        if np.linalg.norm(response) < _ZERO_TOL or (self.values is None and self._same_in_blocks(null)):
+        same = False
+        if self.categories is not None and null.blocks is not None:
+            same = not np.abs(null.centered(self.categories)).max() > _ZERO_TOL
+        if np.linalg.norm(response) < _ZERO_TOL or same:
             raise NotFittable("it is the same for all objects of each block, so that nothing can be permuted")
         basis = _orthonormal(null.centered(self.points)) if self.categories is None else self.categories
 
@@ -232,10 +235,6 @@ class Regression:
             as_large += int(np.count_nonzero(statistic(null.draw(response, number, rng)) >= least))
             left -= number
         return (1 + as_large) / (1 + n_permutations)
-
-    def _same_in_blocks(self, null: NullModel) -> bool:
-        assert self.categories is not None
-        return null.blocks is not None and not np.abs(null.centered(self.categories)).max() > _ZERO_TOL
 
     @property
     def residuals(self) -> FloatArray:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearer._common.arrays import FloatArray
 from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
@@ -98,6 +100,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = np.empty(len(given))
     corrected[order] = np.minimum(stepped, 1.0)
     return corrected.tolist()
+
+
+def is_significant(p_values: FloatArray | None, n: int, alpha: float) -> NDArray[np.bool_]:
+    """Return which of n p-values are at most alpha; none where they are not known."""
+    return np.zeros(n, dtype=bool) if p_values is None else p_values <= alpha
 
 
 def p_text(p_value: float | None) -> str:

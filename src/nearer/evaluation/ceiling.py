@@ -203,7 +203,10 @@ class _QuestionCounts(NamedTuple):
 def _count(comparisons: Comparisons) -> _QuestionCounts:
     """Return the kinds of questions that were answered more than once."""
     questions = question_indices(comparisons)
-    respondents = _respondents(comparisons)
+    respondents = trial_indices(comparisons)
+    if comparisons.annotators is not None:
+        people, person = factorize(comparisons.annotators)
+        respondents = person if len(people) > 1 else respondents
     # The first answer of each respondent to each question.
     kept = np.unique(questions.astype(np.int64) * (int(respondents.max()) + 1) + respondents, return_index=True)[1]
     near, far = near_far_codes(comparisons.oriented[kept], comparisons.n_objects)
@@ -217,15 +220,6 @@ def _count(comparisons: Comparisons) -> _QuestionCounts:
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
     sums = [np.bincount(kind.ravel(), each).astype(np.float64) for each in (weights**0, weights, weights**2)]
     return _QuestionCounts(kinds[0], kinds[1], *sums)
-
-
-def _respondents(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the person, or else the trial, of each row, who count once for each question."""
-    if comparisons.annotators is not None:
-        people, person = factorize(comparisons.annotators)
-        if len(people) > 1:
-            return person
-    return trial_indices(comparisons)
 
 
 def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float, float, float]:

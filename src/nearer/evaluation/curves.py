@@ -121,16 +121,16 @@ def learning_curve(
     units = group_indices(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
-    wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders), n_sizes)
-    ends = np.array([[order.first_end(size) for size in wanted] for order in orders])
+    wanted = _checked_sizes(sizes, judged, min(len(rows) for rows, _, _ in orders), n_sizes)
+    ends = np.array([whole[np.searchsorted(whole, wanted)] for _, whole, _ in orders])
+    tests = [test for _, _, test in orders]
     tasks = [
-        Task(estimator, np.sort(order.rows[:end]), order.test)
-        for order, row in zip(orders, ends, strict=True)
-        for end in row
+        Task(estimator, np.sort(rows[:end]), test)
+        for (rows, _, test), of_repeat in zip(orders, ends, strict=True)
+        for end in of_repeat
     ]
     found = evaluate_all(tasks, judged, n_jobs, "learning curve")
-    tested = np.concatenate([order.test for order in orders])
-    repeats = np.repeat(np.arange(n_repeats), [len(order.test) for order in orders])
+    tested, repeats = np.concatenate(tests), np.repeat(np.arange(n_repeats), [len(test) for test in tests])
     weights, clusters = judged.sample_weight[tested], units[tested]
     wrong = [np.concatenate([each.predictions for each in found[size :: len(wanted)]]) for size in range(len(wanted))]
     errors, lows, highs = np.array([error_interval(each, weights, clusters, level, repeats) for each in wrong]).T
@@ -147,23 +147,10 @@ def _standard_error(
     return float(np.sqrt(variance + between))
 
 
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """One repeat: training rows in their order, where whole units end among them, and test rows."""
-
-    rows: NDArray[np.intp]
-    ends: NDArray[np.int64]
-    test: NDArray[np.intp]
-
-    @property
-    def n_most(self) -> int:
-        return len(self.rows)
-
-    def first_end(self, size: int) -> int:
-        return int(self.ends[np.searchsorted(self.ends, size)])
-
-
-def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
+def _order(
+    units: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the training rows of a repeat in their order, where whole units end among them, and the test rows."""
     counts = np.bincount(units)
     if len(counts) < 2:
         raise ValueError("all comparisons belong to one trial, which stays whole; nothing is left to test on")
@@ -174,7 +161,7 @@ def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
     place[order] = np.arange(len(order))
     rows = np.argsort(place[units], kind="stable")
     n_train = len(rows) - int(from_end[n_test - 1])
-    return _Order(rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:]))
+    return rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:])
 
 
 def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int, n_sizes: int) -> NDArray[np.int64]:

@@ -191,15 +191,14 @@ class SplitHalf(Result):
 
     def summary(self) -> str:
         """Return the reliability, its range over splits and the validity as text."""
+        explained = ""
+        if self.validity < 1:
+            share = percent(self.validity)
+            explained = f"; distances in its dimensions explain {share} of the variance of those in all of them"
         return (
             f"distances on the map {describe_reliability(self.reliability)}: reliability {self.reliability:.2f} "
-            f"({self.low:.2f} to {self.high:.2f} in {pluralize(self.n_splits, 'split')}){self._validity_text()}"
+            f"({self.low:.2f} to {self.high:.2f} in {pluralize(self.n_splits, 'split')}){explained}"
         )
-
-    def _validity_text(self) -> str:
-        if self.validity >= 1:
-            return ""
-        return f"; distances in its dimensions explain {percent(self.validity)} of the variance of those in all of them"
 
 
 class Halves(NamedTuple):
@@ -295,7 +294,14 @@ def maps_of_halves(
     """Return for each method, and each split, the maps of both halves and which objects both halves compare."""
     kept, units = resolve_grouping(judged, by), group_indices(judged, by)
     sizes = np.bincount(units)
-    _check_sample_size(judged, len(sizes), kept)
+    n_seen = int(seen_objects(judged).sum())
+    if len(sizes) < 4:
+        raise ValueError(f"{len(sizes)} of the {kept}, which stay whole, cannot be split into two halves; ask more")
+    if len(judged) < 2 * _MIN_COMPARISONS * n_seen:
+        raise ValueError(
+            f"{pluralize(len(judged), 'comparison')} of {pluralize(n_seen, 'object')} are too few to make a map of "
+            f"each half; ask at least {pluralize(2 * _MIN_COMPARISONS * n_seen, 'comparison')}"
+        )
     first = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
     parts = [judged[np.flatnonzero(half == which)] for half in first for which in (True, False)]
     tasks = [(method, part) for method in methods for part in parts]
@@ -325,18 +331,6 @@ def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) 
         return None
     half_axes = radius * np.sqrt(np.trace(covariances, axis1=1, axis2=2) / embedding.shape[1])
     return float(np.median(half_axes)) / apart
-
-
-def _check_sample_size(comparisons: Comparisons, n_units: int, by: Grouping) -> None:
-    seen = int(seen_objects(comparisons).sum())
-    if n_units < 4:
-        raise ValueError(f"{n_units} of the {by}, which stay whole, cannot be split into two halves; ask more")
-    if len(comparisons) < 2 * _MIN_COMPARISONS * seen:
-        raise ValueError(
-            f"{pluralize(len(comparisons), 'comparison')} of {pluralize(seen, 'object')} are too few to make a map "
-            "of each "
-            f"half; ask at least {pluralize(2 * _MIN_COMPARISONS * seen, 'comparison')}"
-        )
 
 
 def _first_half(sizes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -176,7 +176,8 @@ def bootstrap(
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
     kept = resolve_grouping(judgments, by) if by else default_resampling_unit(judgments)
     units = _units(judgments, kept)
-    model = _fitted(estimator, judgments)
+    fitted_to = getattr(estimator, "comparisons_", None)
+    model: OrdinalEmbedding = estimator if fitted_to is judgments else clone(estimator).fit(judgments)
     draws = model._map_draws(int(n_resamples), random_state)
     if draws is not None:
         return Bootstrap(model.embedding_, *draws, model.objects_)
@@ -206,13 +207,6 @@ def bootstrap(
     covariances[~fits.seen] = np.cov(model.embedding_[fits.seen].T).reshape(maps.shape[2], -1)
     distances = np.sort(distances) / inflation
     return Bootstrap(model.embedding_, maps, covariances, judgments.objects, inflation, distances, kept)
-
-
-def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
-    if getattr(estimator, "comparisons_", None) is comparisons:
-        return estimator
-    fitted: OrdinalEmbedding = clone(estimator).fit(comparisons)
-    return fitted
 
 
 def _units(comparisons: Comparisons, kept: Grouping) -> NDArray[np.intp]:
@@ -352,17 +346,15 @@ class _BootstrapFits:
 
     def resampled(self, units: NDArray[np.intp], n_resamples: int, rng: np.random.Generator) -> FloatArray:
         """Return maps of answers with a random weight for each unit, aligned with the reference, (b, n, p)."""
-        before = self.comparisons.sample_weight
+        before, seen = self.comparisons.sample_weight, self.seen
 
         def drawn() -> Comparisons:
             weights = before * rng.exponential(size=units.max() + 1)[units]
             # A penalty may be in units of one comparison: the sum of weights stays.
             return replace(self.comparisons, weights=weights * (before.sum() / weights.sum()))
 
-        seen = self.seen
-        return np.array(
-            [_aligned(points, self.reference, seen) for points in self.fit(drawn() for _ in range(n_resamples))]
-        )
+        maps = self.fit(drawn() for _ in range(n_resamples))
+        return np.array([_aligned(points, self.reference, seen) for points in maps])
 
     def distances(self, spread: FloatArray, n_simulations: int, rng: np.random.Generator) -> FloatArray:
         """Return squared Mahalanobis distances of true from fitted places in copies of the data, (k * n seen,)."""
@@ -379,8 +371,7 @@ def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
     with warnings.catch_warnings():
         # One fit of hundreds that stops early changes no ellipse; the fit to all answers has warned already.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted: FloatArray = clone(estimator).fit(comparisons).embedding_
-    return fitted
+        return clone(estimator).fit(comparisons).embedding_
 
 
 def _aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
