@@ -45,7 +45,7 @@ RATES = [
         "bias",
         partial(excess, dimension=dimension, unrestricted=unrestricted),
         n_runs=100,
-        low=-0.05 if unrestricted or dimension == 2 else -1.0,
+        low=-0.05 if unrestricted or dimension == 2 else 0.0,
         high=0.05 if unrestricted or dimension == 2 else 1.0,
     )
     for dimension in (2, 3, 5)

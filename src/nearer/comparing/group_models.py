@@ -244,4 +244,4 @@ def cross_predict(
         if clusters.any():
             gains[:, g] = mean_interval(of_group[:, n_groups] - of_group[:, g], weights, clusters, level)
     errors, lows, highs = np.moveaxis(np.array(cells), -1, 0)
-    return CrossPrediction(errors, lows, highs, *gains, n_folds, unit, level), best
+    return CrossPrediction(errors, lows, highs, gains[0], gains[1], gains[2], n_folds, unit, level), best

@@ -241,10 +241,10 @@ def compare_methods(
     clusters, weights = group_indices(judged, unit)[rows], judged.sample_weight[rows]
     scores: list[MethodScore] = []
     for k, name in enumerate(methods):
-        wrong, map_wrong, log_loss = losses[k][:, rows]
+        wrong, *others = losses[k][:, rows]
         found = error_interval(wrong, weights, clusters, level, n_folds=n_done)
-        means = (float(np.average(each, weights=weights)) for each in (map_wrong, log_loss))
-        score = MethodScore(name, *found, *means, seconds[k] / max(n_done, 1))
+        map_error, log_loss = (float(np.average(each, weights=weights)) for each in others)
+        score = MethodScore(name, *found, map_error, log_loss, seconds[k] / max(n_done, 1))
         if k > 0:
             gap, low, high, p = paired_difference(wrong - losses[0][0, rows], weights, clusters, fold_of[rows], level)
             score = replace(score, difference=gap, difference_low=low, difference_high=high, p_value=p)

@@ -169,15 +169,21 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int,
         half = max(most // 2, 1)
         steps = np.geomspace(half, min(comparisons.n_objects, half), n_sizes - 1)
         return np.unique(np.append(np.rint(steps).astype(np.int64), most))
-    wanted = np.atleast_1d(np.asarray(sizes))
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu" or wanted.min() < 1:
-        raise ValueError(f"sizes must be integers >= 1, got {sizes!r}")
+    wanted = checked_counts("sizes", sizes)
     if wanted.max() > most:
         raise ValueError(
             f"a training part of {wanted.max()} comparisons was asked for, but {most} of {len(comparisons)} are left "
             "outside the test part; ask for fewer, or leave sizes out"
         )
-    return np.unique(wanted).astype(np.int64)
+    return wanted
+
+
+def checked_counts(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Return a list of integers >= 1, each once, in order."""
+    counts = np.atleast_1d(np.asarray(values))
+    if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 1:
+        raise ValueError(f"{name} must be integers >= 1, got {values!r}")
+    return np.unique(counts).astype(np.int64)
 
 
 @dataclass(frozen=True)
