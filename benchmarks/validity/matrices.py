@@ -10,11 +10,18 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 from scipy.stats import spearmanr
 
-from benchmarks.validity.rates import Outcome, Rate
+from benchmarks.validity.rates import Outcome, Rate, own_questions
+from nearer import Comparisons
 from nearer._common.arrays import FloatArray
-from nearer.comparing import MatrixComparison, compare_matrices, full_posterior, matrix_noise
+from nearer.comparing import (
+    MatrixComparison,
+    compare_matrices,
+    full_posterior,
+    matrix_noise,
+    people_matrices,
+)
 from nearer.datasets import sample_triplets
-from nearer.embedding import STE
+from nearer.embedding import CKL, STE
 
 TITLE = "Models of a map (RSA)"
 ABOUT = """
@@ -25,13 +32,17 @@ two dimensions by STE; models are compared in all dimensions all the same. *Axes
 axes, so that both are equally good. *Noisy copies*: the true places with noise of 0.7 standard deviations, equally good
 as well. The better one of two has noise of 0.4 standard deviations, the other 1.2. Coverage is of the correlation with
 the true distances of 600 objects. The upper end of the noise ceiling is to be within 0.02 of the correlation of the
-true distances with those that are compared.
+true distances with those that are compared. *Over people*: 12 people give 80 triplets each, with lapse rates of up to
+20%, about 16 objects of two dimensions that are mirrored in the diagonal, so that two models, one for each of the axes,
+explain these objects equally well whoever answers; the 95% interval over people holds the true difference of 0 wherever
+the test does not reject. With *own maps* each person sees every object with noise of half of a standard deviation.
 """
 
 _N_OBJECTS, _N_TRIPLETS, _FLIPPED = 20, 1200, 0.05
 _NOISE, _BETTER, _WORSE = 0.7, 0.4, 1.2
 _N_MANY, _CLOSE = 600, 0.02
 _N_COPIES = 8
+_N_MIRRORED, _N_PEOPLE, _N_EACH, _MAX_LAPSE = 16, 12, 80, 0.2
 
 
 class World(NamedTuple):
@@ -97,6 +108,31 @@ def holds(rng: np.random.Generator, dimension: int) -> Outcome:
     return Outcome(sum(held), len(held))
 
 
+def better_over_people(rng: np.random.Generator, own: float) -> Outcome:
+    """Return whether one of two models that are equally good for the objects at hand is called better over people."""
+    half = rng.normal(size=(_N_MIRRORED // 2, 2))
+    points = np.concatenate([half, half[:, ::-1]])
+    rows, people = own_questions(rng, _N_PEOPLE, _N_EACH, _N_MIRRORED).reshape(-1, 3), np.arange(_N_PEOPLE)
+    person = np.repeat(people, _N_EACH)
+    seen = points + own * rng.normal(size=(_N_PEOPLE, *points.shape))
+    anchor, first, second = (seen[person, rows[:, column]] for column in range(3))
+    first_near = np.square(anchor - first).sum(axis=1) < np.square(anchor - second).sum(axis=1)
+    wrong = rng.random(len(rows)) < rng.uniform(0, _MAX_LAPSE, _N_PEOPLE)[person] / 2
+    answers = Comparisons.from_triplets(
+        rows, np.where(first_near ^ wrong, 1, -1), annotators=person, n_objects=_N_MIRRORED
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seed = int(rng.integers(2**31))
+        full = full_posterior(CKL(2, random_state=seed).fit(answers), random_state=seed)
+        people_maps = people_matrices(full, random_state=seed)
+        (found,) = compare_matrices(
+            full, axes_of(points), people=people_maps, n_permutations=1, n_resamples=10, random_state=seed
+        ).differences
+    p_value = found.people_p_value
+    return Outcome(int(p_value is not None and p_value <= 0.05))
+
+
 def upper_end(rng: np.random.Generator, dimension: int) -> Outcome:
     """Return whether the upper end of the ceiling is near what the true distances reach."""
     found = world(rng, dimension, (), axes=False, ceiling=True).found
@@ -132,6 +168,11 @@ def _rates() -> list[Rate]:
             Rate("interval of a correlation", truth, "coverage", partial(holds, **of), n_runs=40, low=0.92, high=0.98),
             Rate("upper end of the noise ceiling", truth, "coverage", partial(upper_end, **of), n_runs=30, low=0.8),
         ]
+    for people, own in (("people alike but for lapses", 0.0), ("own maps", 0.5)):
+        world = f"12 people answer 80 triplets each, {people}"
+        found.append(
+            Rate(f"{test}, over people", world, simulate=partial(better_over_people, own=own), n_runs=60, **size)
+        )
     return found
 
 

@@ -6,6 +6,9 @@ ratio over runs,
 
     r = sum h / sum t,    se(r)^2 = R / (R - 1) * sum (h_i - r t_i)^2 / (sum t)^2.
 
+That is 0 where all runs agree. Where each run is all or nothing, as one trial is, the standard error is therefore that
+of the share of Agresti and Coull (1998), of z^2 = 3.84 more runs half of which are hits, and intervals are around it.
+
 `people` and the like simulate studies of people whose error rates are known.
 """
 
@@ -32,9 +35,9 @@ Z_95 = 1.96
 
 
 class Outcome(NamedTuple):
-    """Hits of trials in one run."""
+    """Hits of trials in one run; of a bias, the error of an estimate."""
 
-    hits: int
+    hits: float
     trials: int = 1
 
 
@@ -49,8 +52,8 @@ class Rate:
     world : str
         What is true, such as "both explain it equally well; 3-D truth, 2-D map". Inference and world together name a
         rate; a change of either begins its records again.
-    kind : {"size", "power", "coverage"}
-        False positives, true positives, or intervals that hold the truth.
+    kind : {"size", "power", "coverage", "bias"}
+        False positives, true positives, intervals that hold the truth, or the mean error of an estimate.
     simulate : callable
         Takes a generator and returns the outcome of one run. A function of a module, so that other processes find it;
         settings go in with `functools.partial`.
@@ -61,7 +64,7 @@ class Rate:
 
     inference: str
     world: str
-    kind: Literal["size", "power", "coverage"]
+    kind: Literal["size", "power", "coverage", "bias"]
     simulate: Callable[[np.random.Generator], Outcome]
     n_runs: int = 200
     low: float = 0.0
@@ -79,11 +82,12 @@ class Rate:
 
 
 class Estimate(NamedTuple):
-    """A rate with its standard error."""
+    """A rate with its standard error, and the center of its interval where that is not the rate itself."""
 
     rate: float
     standard_error: float
     n_runs: int
+    center: float | None = None
 
     @classmethod
     def of(cls, outcomes: Iterable[Outcome]) -> Estimate:
@@ -93,18 +97,25 @@ class Estimate(NamedTuple):
         --------
         >>> found = Estimate.of([Outcome(1), Outcome(0), Outcome(0), Outcome(1)])
         >>> found.rate, round(found.standard_error, 2), found.n_runs
-        (0.5, 0.29, 4)
+        (0.5, 0.18, 4)
+        >>> never = Estimate.of([Outcome(0)] * 500)
+        >>> never.rate, round(never.standard_error, 4)
+        (0.0, 0.0027)
         """
         table = np.array(list(outcomes), dtype=np.float64)
         hits, trials = table.T
-        rate, n_runs = hits.sum() / trials.sum(), len(table)
+        rate, n_runs = float(hits.sum() / trials.sum()), len(table)
+        if ((hits == 0) | (hits == trials)).all():
+            n = n_runs + Z_95**2
+            center = (rate * n_runs + Z_95**2 / 2) / n
+            return cls(rate, math.sqrt(center * (1 - center) / n), n_runs, center)
         spread = np.square(hits - rate * trials).sum() * n_runs / max(n_runs - 1, 1)
-        return cls(float(rate), math.sqrt(spread) / float(trials.sum()), n_runs)
+        return cls(rate, math.sqrt(spread) / float(trials.sum()), n_runs)
 
     def within(self, low: float, high: float) -> bool:
         """Whether the rate may lie between two bounds: its 95% interval reaches into them."""
-        margin = Z_95 * self.standard_error
-        return low <= self.rate + margin and self.rate - margin <= high
+        center, margin = self.rate if self.center is None else self.center, Z_95 * self.standard_error
+        return low <= center + margin and center - margin <= high
 
 
 class Records:

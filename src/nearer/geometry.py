@@ -1,27 +1,8 @@
 """Maps up to location, rotation and scale, which comparisons do not fix: alignment, principal axes, ellipses, Gram.
 
 With A and B two centered configurations and A^T B = U S V^T, the orthogonal Q that brings A Q nearest to B is U V^T,
-and the best scale is tr(S) / |A|^2 (Procrustes analysis).
-
-Rotations of a map after which its axes mean something. All are orthogonal: no distance changes.
-
-With X the centered map, (n, p), and f a feature of its objects, the linear function of coordinates that is nearest to f
-has the gradient
-
-    b = argmin |f - mean(f) - X b|^2 ,
-
-the direction in which f grows most; of all axes w, X w has the largest correlation with f for w = b. The next feature
-gets the best axis among those at right angles to the ones before. What is left over has its principal axes.
-
-Varimax (Kaiser 1958) makes squared coordinates differ as much as they can within each axis: it maximizes
-
-    V(Q) = sum over axes j of  mean_i(z_ij^4) - mean_i(z_ij^2)^2 ,    z = X Q .
-
-In the plane of two axes x, y this has a closed form. With u = x^2 - y^2 and v = 2 x y, the angle t fulfils
-
-    4 t = atan2(2 (sum u v - sum u sum v / n), sum(u^2 - v^2) - ((sum u)^2 - (sum v)^2) / n) ,
-
-and planes are rotated one after the other until nothing moves. V never falls.
+and the best scale is tr(S) / |A|^2 (Procrustes analysis). Varimax (Kaiser 1958) maximizes the variance of squared
+coordinates within each axis, one plane after the other: V(Q) = sum_j mean_i(z_ij^4) - mean_i(z_ij^2)^2, z = X Q.
 """
 
 from __future__ import annotations
@@ -54,10 +35,6 @@ def align(
         Whether to scale, by the columns in which ``onto`` varies, and to move; if not, both are taken as centered.
     seen : array-like of bool, shape (n,), or of int, optional
         The objects that decide; the rest moves along, and ``onto`` may have NaN for it. All if left out.
-
-    Returns
-    -------
-    ndarray, shape (n, q) or (k, n, q)
 
     Examples
     --------
@@ -377,7 +354,7 @@ def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLi
 
 
 def _varimax_angle(x: FloatArray, y: FloatArray) -> float:
-    """Return the rotation of the plane of two axes that maximizes V, at most 45 degrees."""
+    """Return the rotation of the plane of two axes that maximizes V, in closed form, at most 45 degrees."""
     u, v = x**2 - y**2, 2 * x * y
     sine = 2 * (u @ v - u.sum() * v.sum() / len(x))
     cosine = u @ u - v @ v - (u.sum() ** 2 - v.sum() ** 2) / len(x)

@@ -22,6 +22,26 @@ def test_the_standard_error_counts_runs_and_not_trials():
     assert independent.standard_error == pytest.approx(np.sqrt(0.3 * 0.7 / 8000), rel=0.15)
 
 
+@pytest.mark.parametrize("trials", [1, 600])
+@pytest.mark.parametrize("hit", [0, 1])
+def test_runs_that_all_agree_leave_some_uncertainty(hit, trials):
+    found = Estimate.of([Outcome(hit * trials, trials)] * 500)
+    share = (500 * hit + 1.96**2 / 2) / (500 + 1.96**2)  # of Agresti and Coull
+    assert found.rate == hit
+    assert found.standard_error == pytest.approx(np.sqrt(share * (1 - share) / (500 + 1.96**2)))
+    # The interval is around the adjusted share.
+    assert found.within(abs(hit - 0.009), abs(hit - 0.009))
+    assert not found.within(abs(hit - 0.0095), abs(hit - 0.0095))
+
+
+def test_a_bias_has_the_standard_error_of_a_mean():
+    errors = np.random.default_rng(0).normal(0.1, 0.2, 400)
+    found = Estimate.of([Outcome(error) for error in errors])
+    assert found.rate == pytest.approx(errors.mean())
+    assert found.standard_error == pytest.approx(errors.std(ddof=1) / 20)
+    assert "| +" in row(Rate("a figure", "a world", "bias", lambda rng: Outcome(0)), found)
+
+
 def test_a_stopped_simulation_goes_on_with_the_same_outcomes(tmp_path):
     rate = Rate("a test", "nothing there", "size", partial(draw, chance=0.5), n_runs=30)
     whole = Records("whole", tmp_path)
@@ -62,4 +82,4 @@ def test_names_of_rates_are_unique(name):
 def test_every_rate_can_be_simulated(name):
     for rate in simulations(name).RATES:
         outcome = rate.run(0)
-        assert 0 <= outcome.hits <= outcome.trials
+        assert (-outcome.trials if rate.kind == "bias" else 0) <= outcome.hits <= outcome.trials

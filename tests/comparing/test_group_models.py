@@ -6,7 +6,7 @@ from helpers.drawn_rows import random_quadruplets
 from scipy.optimize import approx_fprime, minimize
 from scipy.special import expit, logit
 
-from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, log_loss, scores
+from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, lapse_rates, log_loss, scores
 from nearer.model.answers import answer_probability
 
 
@@ -49,10 +49,10 @@ def test_information_is_the_expected_square_of_the_score(responses, fitted):
     for way in (responses, turned):
         score = np.column_stack(scores(way, fitted, each))
         expected += score.T @ (score * answer_probability(way.margins(fitted.points), 0.1)[:, None])
-    found = information(responses, fitted)
-    np.testing.assert_allclose(found.of_map, expected[:12, :12], atol=1e-10)
-    np.testing.assert_allclose(found.cross, expected[:12, 12], atol=1e-10)
-    assert found.of_lapse == pytest.approx(expected[12, 12])
+    of_map, cross, of_lapse = information(responses, fitted)
+    np.testing.assert_allclose(of_map, expected[:12, :12], atol=1e-10)
+    np.testing.assert_allclose(cross, expected[:12, 12], atol=1e-10)
+    assert of_lapse == pytest.approx(expected[12, 12])
 
 
 def test_shift_and_turn_have_no_score(responses, fitted):
@@ -72,3 +72,11 @@ def test_a_fit_is_that_of_a_general_minimizer(responses, fitted):
     found = fit_map(responses, fitted, fitted.points, 3.0)
     np.testing.assert_allclose(found.points.ravel(), plain.x[:-1], atol=2e-3)
     assert price(np.append(found.points.ravel(), logit(found.lapse))) <= plain.fun + 1e-4
+
+
+def test_who_answers_both_ways_equally_often_has_a_high_lapse_rate():
+    responses = Responses(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
+    responses.rows[20::2] = [0, 2, 0, 1]
+    rates = lapse_rates(responses, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
+    assert rates[0] < 0.2
+    assert rates[-1] > 0.8

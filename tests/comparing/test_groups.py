@@ -88,10 +88,13 @@ def test_a_difference_that_does_not_help_prediction_is_called_so(found):
 def test_a_small_effect_comes_before_its_small_p_value(found):
     small = replace(found.prediction, gains=np.array([0.004, -0.002]), gain_lows=np.array([0.001, -0.008]))
     text = str(replace(found, prediction=small))
-    assert "the groups differ, but hardly: maps of their own lower the error by at most 0.004; test of a" in text
+    effect = "the groups differ, but maps of their own hardly predict better (error lower by at most 0.004); test of a"
+    assert effect in text
     assert "answers of 'b': higher by 0.002 (" in text
     assert " to 0.008); own map" in text
-    assert "but hardly" not in str(found)
+    assert "hardly predict better" not in str(found)
+    gainless = replace(found.prediction, gains=np.array([-0.004, -0.002]))
+    assert "differ, but maps of their own predict no better; test of a" in str(replace(found, prediction=gainless))
 
 
 def test_no_interval_contradicts_its_p_value(drawn, found, one_start):

@@ -98,7 +98,10 @@ def test_a_comparison_leaves_its_files(made, tmp_path):
 def test_a_comparison_is_drawn_on_axes(made):
     matplotlib = pytest.importorskip("matplotlib.figure")
     ax = matplotlib.Figure().add_subplot()
-    assert made[1].plot(ax) is ax
+    name, found = made
+    assert found.plot(ax) is ax
+    labels = {"matrices": "correlation with the map's distances", "methods": "held-out error less that of"}
+    assert labels.get(name, "") in ax.get_xlabel()
 
 
 def test_estimates_are_drawn_in_order_with_each_interval_at_its_place():

@@ -1,21 +1,10 @@
-r"""How groups of people answer: maps with lapse rates, fitted to all and to each group, and judged by held-out answers.
+"""Maps of groups with lapse rates, fitted to all answers and to those of each group, and judged by held-out ones.
 
-With the margin :math:`\gamma = d^2_\text{far} - d^2_\text{near}` of a comparison on the map X and a lapse rate
-:math:`\lambda`,
+With a margin g and a lapse rate l, P = l / 2 + (1 - l) sigmoid(g): STE with lapses. A fit maximizes
 
-.. math:: P = \frac{\lambda}{2} + (1 - \lambda)\, \mathrm{sigmoid}(\gamma),
+    sum of w log P  -  precision / 2 * |X - center|^2  -  (logit(l) + 4)^2 / (2 * 1.5^2),
 
-which is STE with lapses: `nearer.model.answers` with margins for log-odds. A fit maximizes
-
-    sum of w log P  -  precision / 2 * |X - center|^2  -  (logit(lambda) + 4)^2 / (2 * 1.5^2),
-
-so that a map of few answers stays near a center, which is 0 or the map of all groups: the departures of a group from
-that map are drawn from N(0, tau^2), 1 / tau^2 being the precision.
-
-**Cross-prediction.** Folds hold out whole people, dealt out group by group, so that every fold has some of each. On the
-rest, one map is fitted to all groups and one to each, for several tau. The tau of the maps is the one with the least
-log-loss of held-out answers by the map of their own group. Errors are stated for a tau that was chosen on the other
-folds, so that they are not biased by the choice.
+with a center of 0 or the map of all groups, from which a group departs by N(0, tau^2), tau^2 = 1 / precision.
 """
 
 from __future__ import annotations
@@ -28,13 +17,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit, logit
-from scipy.stats import t as student
 
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.comparing.group_results import CrossPrediction
 from nearer.data.comparisons import Comparisons
-from nearer.evaluation.intervals import Interval, clustered_variance, error_interval
+from nearer.evaluation.intervals import Interval, error_interval, mean_interval
 from nearer.model.answers import answer_derivatives, answer_probability
 
 DEPARTURES = (0.1, 0.2, 0.4, 0.8)  # tau, as a share of the spread of the map of all
@@ -160,16 +148,7 @@ def departure_precision(common: FittedMap, departure: float) -> float:
 def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.intp]) -> FloatArray:
     """Return the lapse rate of who gave each response, (m,): its mean given the answers of that person and of all.
 
-    Rates of people come from a distribution over a grid, found by expectation maximization (empirical Bayes): a person
-    of few answers is taken to be like the others.
-
-    Examples
-    --------
-    >>> responses = Responses(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
-    >>> responses.rows[20::2] = [0, 2, 0, 1]  # the second person answers both ways equally often
-    >>> rates = lapse_rates(responses, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
-    >>> bool(rates[0] < 0.2), bool(rates[-1] > 0.8)
-    (True, True)
+    Rates of people come from a distribution over a grid, found by expectation maximization (empirical Bayes).
     """
     margins = responses.margins(points)
     log_likelihood = np.stack(
@@ -184,25 +163,13 @@ def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.int
     return (posterior @ np.array(_RATES))[people]
 
 
-@dataclass(frozen=True, eq=False)
-class FisherInformation:
-    """The expected information of responses: of the map, (n p, n p), of the lapse rate, and between both, (n p,)."""
-
-    of_map: FloatArray
-    cross: FloatArray
-    of_lapse: float
-
-
-def information(responses: Responses, fitted: FittedMap) -> FisherInformation:
-    """Return the expected information of responses."""
+def information(responses: Responses, fitted: FittedMap) -> tuple[FloatArray, FloatArray, float]:
+    """Return the expected information: of the map, (n p, n p), of map and lapse rate, (n p,), and of the rate."""
     each = answer_derivatives(responses.margins(fitted.points), fitted.lapse).information
     jacobian = responses.jacobian(fitted.points)
     scaled = diags_array(np.sqrt(responses.weights * each.odds)) @ jacobian
-    return FisherInformation(
-        (scaled.T @ scaled).toarray(),
-        np.asarray(jacobian.T @ (responses.weights * each.cross)),
-        float(responses.weights @ each.lapse),
-    )
+    cross = np.asarray(jacobian.T @ (responses.weights * each.cross))
+    return (scaled.T @ scaled).toarray(), cross, float(responses.weights @ each.lapse)
 
 
 def scores(responses: Responses, fitted: FittedMap, units: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
@@ -239,7 +206,11 @@ def cross_predict(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[CrossPrediction, float]:
-    """Return the held-out errors, and the departure that predicts best."""
+    """Return the held-out errors, and the departure that predicts best.
+
+    Folds hold out whole people of every group. The tau of the maps has the least log-loss of answers by the map of
+    their own group; errors are stated for the tau that the other folds choose, so that the choice does not bias them.
+    """
     n_groups, m = int(groups.max()) + 1, len(groups)
     folds = stratified_folds(units, groups, rng)
     n_folds = int(folds.max()) + 1
@@ -271,11 +242,6 @@ def cross_predict(
         columns = range(n_groups + 1)
         cells.append([error_interval(of_group[:, k], weights, clusters, level, n_folds=n_folds) for k in columns])
         if clusters.any():
-            lowered = of_group[:, n_groups] - of_group[:, g]
-            gain = float(np.average(lowered, weights=weights))
-            error = np.sqrt(clustered_variance(lowered, weights, clusters))
-            reach = float(student.ppf(0.5 + level / 2, int(clusters.max()))) * error
-            gains[:, g] = gain, gain - reach, gain + reach
-    table = np.array([[tuple(cell) for cell in row] for row in cells])
-    errors = table[..., 0], table[..., 1], table[..., 2]
-    return CrossPrediction(*errors, gains[0], gains[1], gains[2], n_folds, unit, level), best
+            gains[:, g] = mean_interval(of_group[:, n_groups] - of_group[:, g], weights, clusters, level)
+    errors, lows, highs = np.moveaxis(np.array(cells), -1, 0)
+    return CrossPrediction(errors, lows, highs, gains[0], gains[1], gains[2], n_folds, unit, level), best

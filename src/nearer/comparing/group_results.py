@@ -18,14 +18,14 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, pluralize, quote
 from nearer._common.results import NOT_STORED, Result, Rows
 from nearer._common.tables import coordinate_rows
-from nearer.comparing.results import Comparison, p_text
+from nearer.comparing.results import Comparison, is_significant, p_text
 from nearer.data.labels import Labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _ALPHA = 0.05
-_MIN_GAIN = 0.01  # of error, below which groups hardly differ
+_MIN_GAIN = 0.01  # of error, below which maps of their own hardly predict better
 _MAX_SHOWN = 10  # displacements in the text
 _MAX_STEM_LENGTH = 40  # characters of a group's name in the name of a file
 #: Relative: equal labels sum in another order, which must not make their statistic smaller.
@@ -99,9 +99,8 @@ class CrossPrediction(Result):
     gains, gain_lows, gain_highs : ndarray, shape (k,)
         By how much the error of a group falls when its own map takes the place of that of all, with an interval; NaN
         for a group of one person, whose map no other answers can test.
-    n_folds : int
-    unit : str
-        What folds kept whole.
+    n_folds, unit : int, str
+        Folds, and what they kept whole.
     level : float
     """
 
@@ -123,10 +122,8 @@ class PairOfGroups(Result):
     Attributes
     ----------
     first, second : str
-    p_value : float or None
-        Of no difference; None where the comparisons do not say who answered.
-    p_holm : float or None
-        By Holm's method, for the family of all pairs.
+    p_value, p_holm : float or None
+        Of no difference, and for the family of all pairs; None where the comparisons do not say who answered.
     object_p_values : ndarray, shape (n,), or None
         Of no displacement of each object, for the family of all objects of this pair.
     displacements : Displacements
@@ -142,9 +139,7 @@ class PairOfGroups(Result):
 
     def is_displaced(self, alpha: float = _ALPHA) -> NDArray[np.bool_]:
         """Return whose displacement is significant at alpha, (n,); none where it is not known who answered."""
-        if self.object_p_values is None:
-            return np.zeros(len(self.displacements.lengths), dtype=bool)
-        return self.object_p_values <= alpha
+        return is_significant(self.object_p_values, len(self.displacements.lengths), alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +151,8 @@ class GroupComparison(Comparison):
     groups : tuple of str
         k names.
     objects : ndarray, shape (n,)
-        Labels.
-    n_people : tuple of int, or None
-        In each group.
-    n_comparisons : tuple of int
+    n_people, n_comparisons : tuple of int
+        In each group; the former may be None.
     common : ndarray, shape (n, p)
         The map of all answers, along its principal axes.
     maps : ndarray, shape (k, n, p)
@@ -250,8 +243,8 @@ class GroupComparison(Comparison):
         gains, lows = (np.nan_to_num(each, nan=-1.0) for each in (self.prediction.gains, self.prediction.gain_lows))
         gain, effect = float(gains.max()), ""
         if self.test.p_value <= _ALPHA and gain < _MIN_GAIN:
-            lowered = f"lower the error by at most {gain:.3f}" if gain > 0 else "lower no error"
-            effect = f"the groups differ, but hardly: maps of their own {lowered}; "
+            better = f"hardly predict better (error lower by at most {gain:.3f})" if gain > 0 else "predict no better"
+            effect = f"the groups differ, but maps of their own {better}; "
         elif self.test.p_value <= _ALPHA and not (lows > 0).any():
             effect = "maps of their own predict no group significantly better than that of all; "
         lines = [
@@ -309,14 +302,7 @@ class GroupComparison(Comparison):
         return rows
 
     def plot(self, ax: Axes | None = None, pair: PairOfGroups | None = None) -> Axes:
-        """Draw the maps of two groups, with arrows from one to the other, and return the Axes.
-
-        Parameters
-        ----------
-        ax : Axes, optional
-        pair : PairOfGroups, optional
-            One of ``pairs``; the first if left out.
-        """
+        """Draw the maps of two groups, those of the first pair if left out, with arrows from one to the other."""
         from nearer.plotting import plot_arrows
 
         pair = self.pairs[0] if pair is None else pair

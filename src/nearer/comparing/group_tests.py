@@ -1,45 +1,6 @@
-r"""Do groups differ, and in which objects? A score test whose p-value is that of a permutation, and displacements.
+"""Do groups differ, and in which objects? A score test with the p-value of a permutation, and test-based intervals.
 
-**Test.** One map X is fitted to all answers. It does not know who is in which group, and so neither do the scores u_b
-of the blocks b: a person's derivative of the log-likelihood by the map. With U_g the sum over the blocks of group g,
-maps of the groups that depart from X by draws from N(0, tau^2) explain the answers better than X alone by about half of
-the sum of U_g^T (f_g I + 1 / tau^2)^-1 U_g, with I the information of all answers and f_g the group's share of it: a
-Laplace approximation of the likelihood ratio. One metric, W = (I / k + 1 / tau^2)^-1 for k groups, serves all
-permutations. Translation and rotation change no answer and have no score. Scale and lapse rate are how noisy people
-are, not what they perceive: each person has a lapse rate, and the efficient score leaves out what a change of these two
-would give, U - I_n (n^T I n)^-1 n^T U with n the two directions.
-
-People who answer with less noise have larger scores, so that a small group of such people would have a larger sum than
-groups at random, though all perceive the same. So each sum is measured by its expectation,
-
-    T = sum over g of  U_g^T W U_g / (s_g (1 - s_g / s)),   s_g = sum over the blocks of g of u_b^T W u_b,
-
-with s the sum over all groups (the variance of a part of a sum that is 0; Chung and Romano 2013).
-
-If groups do not matter, any person could be in any of them. So T is computed for permuted labels, and
-p = (1 + the number of times T is as large) / (1 + the number of permutations) is valid however much people differ and
-however many answers each gave; where groups differ in noise alone it is so in large groups. Where people are in several
-groups (conditions), labels are permuted among the blocks of each person, who is then their own control.
-
-**Displacement** of an object: a Newton step from the map of all answers to that of each group, along the sums
-U_1 = -U_2 of their scores,
-
-    w = (1 / f_1 + 1 / f_2) / 2 * (I / 2 + precision)^-1 U_2,
-
-with f the groups' shares of the answers and next to no shrinkage. One step is too short where objects are displaced
-far: all steps are scaled by one factor, to the length by which the refitted maps of the groups differ.
-
-The length of a displacement is never 0: noise alone makes it positive. With T the statistic of the object, m its mean
-over permutations and p the number of axes, x = p T / m is the squared length in units of s^2, s = |w| / sqrt(x), the
-variance of w along each axis: about chi-square of p degrees of freedom where nothing is displaced, and noncentral with
-delta = length / s where something is. So |w|^2 - p s^2 is an estimate of the squared length; its root, or 0, is the
-*corrected* length. Intervals follow from the test (test-based intervals, Miettinen 1976). They are for all objects at
-once: with c the critical value of the statistic, at the level of the family, s^2 counts as larger by the factor that
-makes p c / m the quantile of chi-square at which an interval leaves 0. The low end is above 0 exactly where
-p <= 1 - level. For the high end x counts as p at least, its mean under noise alone, or the interval would end at 0
-where two maps happen to agree.
-
-Displacements are relative to the other objects: comparisons do not say which of them stay where they are.
+The formulas are on the page on mathematics, under groups of people; the functions below keep its letters.
 """
 
 from __future__ import annotations
@@ -134,19 +95,19 @@ def efficient_scores(responses: Responses, fitted: FittedMap, blocks: Blocks) ->
     for _ in range(2):  # lapse rates, given the map, and the map, given lapse rates
         fitted = FittedMap(fitted.points, lapse_rates(responses, fitted.points, people))
         fitted = fit_map(responses, fitted, 0.0, precision)
-    known = information(responses, fitted)
+    known, cross, known_lapse = information(responses, fitted)
     of_map, of_lapse = scores(responses, fitted, blocks.of_rows)
     place = fitted.points.ravel()
     # Directions of nuisance: the scale of the map, and the lapse rate.
-    across = np.column_stack([known.of_map @ place, known.cross])
-    inner = np.array([[place @ across[:, 0], place @ known.cross], [place @ known.cross, known.of_lapse]])
+    across = np.column_stack([known @ place, cross])
+    inner = np.array([[place @ across[:, 0], place @ cross], [place @ cross, known_lapse]])
     noise = np.column_stack([of_map @ place, of_lapse])
     efficient = of_map - noise @ np.linalg.pinv(inner) @ across.T
     weights = np.bincount(blocks.of_rows, responses.weights).astype(np.float64)
     efficient = _centered(efficient, weights, blocks.strata)
     spread = float(np.square(fitted.points - fitted.points.mean(axis=0)).mean())
     tight, loose = (
-        cho_factor(known.of_map / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
+        cho_factor(known / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
         for departure in (TEST_DEPARTURE, LOOSE_DEPARTURE)
     )
     whitened = np.asarray(np.linalg.solve(np.tril(tight[0]), efficient.T).T)
@@ -165,9 +126,8 @@ def _centered(values: FloatArray, weights: FloatArray, strata: NDArray[np.intp])
 def permutation_test(found: BlockScores, blocks: Blocks, count: int, rng: np.random.Generator) -> PermutationTest:
     """Test whether groups matter, for the map as a whole and for each object.
 
-    For an object the statistic is the same, of the standardized shifts of its blocks. The p-value of an object counts
-    how often the largest statistic of all objects is as large (Westfall and Young 1993), which keeps the familywise
-    error rate at the level.
+    For an object the statistic is that of the standardized shifts of its blocks. Its p-value counts how often the
+    largest of all objects is as large (Westfall and Young 1993), which keeps the familywise error rate.
     """
     standard = _standardized(found.shifts)
     whole, objects = _statistics(found, standard, blocks.groups[None], blocks.n_groups)
@@ -238,8 +198,8 @@ def displacements(
 ) -> Displacements:
     """Return displacements from the first of two groups to the second.
 
-    ``apart`` is the difference of the refitted maps, (n, p), in units of which ``spread`` is one; ``seen`` are the
-    objects that both groups were asked about, (n,).
+    ``apart`` is the difference of the refitted maps, (n, p), ``spread`` their unit; ``seen``, (n,), are the objects
+    that both groups were asked about.
     """
     p = apart.shape[1]
     second = blocks.groups == 1

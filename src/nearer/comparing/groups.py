@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +14,7 @@ from nearer._common.formatting import pluralize, quote, quote_all
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.comparing.group_models import FittedMap, Responses, cross_predict, fit_common, fit_groups
-from nearer.comparing.group_results import Displacements, GroupComparison, PairOfGroups, PermutationTest
+from nearer.comparing.group_results import GroupComparison, PairOfGroups, PermutationTest
 from nearer.comparing.group_tests import (
     LOOSE_DEPARTURE,
     Blocks,
@@ -63,16 +63,11 @@ def compare_groups(
     random_state : None, int, SeedSequence, Generator or RandomState
         For permutations, folds and resamples.
 
-    Returns
-    -------
-    GroupComparison
-
     Notes
     -----
     Read the gains in held-out error first: with many people a test finds differences that do not matter. The p-value is
-    valid if the labels of people (or, where people are in several groups, the labels of a person's own
-    answers) are exchangeable. Groups that differ in noise alone, and in size, are not
-    exchangeable; see the page on groups for what that does.
+    valid if labels of people (or, where people are in several groups, of a person's own answers) are exchangeable; see
+    the page on groups for groups that differ in noise and in size.
 
     Examples
     --------
@@ -88,10 +83,17 @@ def compare_groups(
     """
     check_level(level)
     check_integer("n_permutations", n_permutations, 19)
-    kept = _with_weight(assign_groups(answers, groups))
-    comparisons = kept.comparisons
+    kept = assign_groups(answers, groups)
+    comparisons, _ = restrict_to_seen(with_positive_weight(kept.comparisons))
+    kept = replace(kept, comparisons=comparisons, groups=kept.groups[kept.comparisons.sample_weight > 0])
+    if len(np.unique(kept.groups)) < len(kept.names):
+        raise ValueError("a group has no answers of positive weight; leave it out")
     if n_components is None:
-        n_components = _dimension(comparisons, random_state)
+        from nearer.embedding import STE
+        from nearer.evaluation.dimension import choose_dimension
+
+        candidates = [p for p in _CANDIDATE_DIMENSIONS if p < comparisons.n_objects]
+        n_components = choose_dimension(STE(), comparisons, candidates, random_state=random_state).shown
     check_integer("n_components", n_components, 1, comparisons.n_objects - 1)
     rng = stream(random_state, "split")
     responses, common = Responses.of(comparisons), common_map(comparisons, n_components)
@@ -135,25 +137,6 @@ def common_map(comparisons: Comparisons, n_components: int) -> FittedMap:
     return FittedMap(to_principal_axes(fitted.points, np.ones(len(start), dtype=bool)), fitted.lapse)
 
 
-def _dimension(comparisons: Comparisons, random_state: RandomState) -> int:
-    """Return the number of dimensions that the answers of all groups call for."""
-    from nearer.embedding import STE
-    from nearer.evaluation.dimension import choose_dimension
-
-    candidates = [p for p in _CANDIDATE_DIMENSIONS if p < comparisons.n_objects]
-    return int(choose_dimension(STE(), comparisons, candidates, random_state=random_state).shown)
-
-
-def _with_weight(kept: GroupedComparisons) -> GroupedComparisons:
-    """Return the comparisons of positive weight, over the objects that they mention."""
-    weighs = kept.comparisons.sample_weight > 0
-    comparisons, _ = restrict_to_seen(with_positive_weight(kept.comparisons))
-    groups = kept.groups[weighs]
-    if len(np.unique(groups)) < len(kept.names):
-        raise ValueError("a group has no answers of positive weight; leave it out")
-    return GroupedComparisons(comparisons, groups, kept.names, kept.notes)
-
-
 def _pairs(
     kept: GroupedComparisons,
     common: FittedMap,
@@ -169,12 +152,13 @@ def _pairs(
     maps = [align(each.points, common.points) for each in loose]
     spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
     seen = np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(n_groups)])
-    found: list[tuple[PermutationTest | None, Displacements]] = []
+    pairs = []
     for first, second in combinations(range(n_groups), 2):
         known, apart = seen[first] & seen[second], maps[second] - maps[first]
+        names = kept.names[first], kept.names[second]
         (scores, test), of_pair = of_all, blocks
         if scores is None or test is None:
-            found.append((None, untested_displacements(apart, spread, known)))
+            pairs.append(PairOfGroups(*names, None, None, None, untested_displacements(apart, spread, known)))
             continue
         if n_groups > 2:
             chosen = np.isin(kept.groups, (first, second))
@@ -182,16 +166,11 @@ def _pairs(
             of_pair = Blocks.of(units, (kept.groups[chosen] == second).astype(np.intp), 2)
             scores = efficient_scores(responses.subset(chosen), common, of_pair)
             test = permutation_test(scores, of_pair, n_permutations, rng)
-        found.append((test, displacements(scores, of_pair, test, apart, spread, level, known)))
-    corrected = iter(holm([test.p_value for test, _ in found if test is not None]))
-    pairs = []
-    for (first, second), (test, moves) in zip(combinations(range(n_groups), 2), found, strict=True):
-        names = kept.names[first], kept.names[second]
-        if test is None:
-            pairs.append(PairOfGroups(*names, None, None, None, moves))
-            continue
-        of_objects = np.where(seen[first] & seen[second], test.object_p_values, 1.0)
-        pairs.append(PairOfGroups(*names, test.p_value, next(corrected), of_objects, moves))
+        moves = displacements(scores, of_pair, test, apart, spread, level, known)
+        of_objects = np.where(known, test.object_p_values, 1.0)
+        pairs.append(PairOfGroups(*names, test.p_value, None, of_objects, moves))
+    corrected = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
+    pairs = [pair if pair.p_value is None else replace(pair, p_holm=next(corrected)) for pair in pairs]
     notes = [
         f"nobody in {quote(group)} was asked about {quote_all(kept.comparisons.objects[~known].tolist())}"
         for group, known in zip(kept.names, seen, strict=True)

@@ -1,17 +1,13 @@
-r"""Comparison of two maps of the same objects: aligned with each other, and judged by each other's answers.
+"""Comparison of two maps of the same objects: aligned with each other, and judged by each other's answers.
 
-The second map is translated, rotated, reflected and scaled onto the first (Procrustes). With the covariances C_1 and
-C_2 of an object's place on the two maps, the latter rotated and scaled along, and v the displacement,
-
-    v^T (C_1 + C_2)^-1 v
-
-follows chi-square with p degrees of freedom where both maps mean one place. It takes the maps as independent: for two
-maps of the same answers it is too small.
+With C_1 and C_2 the covariances of an object's place on the two maps, the second aligned with the first, and v the
+displacement, v^T (C_1 + C_2)^-1 v follows chi-square where both maps mean one place and are independent: for two maps
+of the same answers it is too small.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -27,7 +23,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, pluralize, quote, quote_all
 from nearer._common.parameters import check_level
 from nearer._common.results import Result, Rows
-from nearer.comparing.results import Comparison, holm
+from nearer.comparing.results import Comparison, holm, is_significant
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import group_indices, restrict_to_seen
 from nearer.embedding.base import OrdinalEmbedding
@@ -46,14 +42,7 @@ _MIN_OBJECTS = 3  # on both maps, for a shape to compare
 
 @dataclass(frozen=True)
 class CrossError(Result):
-    """The error of a map on answers that another map was fitted to.
-
-    Attributes
-    ----------
-    error, low, high : float
-    n_comparisons : int
-        About objects that are on both maps.
-    """
+    """The error of a map, with its interval, on the answers that another map was fitted to, about objects on both."""
 
     error: float
     low: float
@@ -84,12 +73,12 @@ class MapComparison(Comparison):
         How far apart places are by both ellipses (Mahalanobis), and p-values for the family of all objects; None where
         a map has no ellipses.
     first_on_second, second_on_first : CrossError or None
-        The error of the first map on the answers of the second, and the other way round; None where these are not
-        stored.
+        The error of a map on the answers of the other; None where these are not stored.
     notes : tuple of str
     """
 
     kind: ClassVar[str] = "maps"
+    figure_name: ClassVar[str] = "maps"
 
     names: tuple[str, str]
     objects: NDArray[np.str_]
@@ -109,9 +98,7 @@ class MapComparison(Comparison):
 
     def is_displaced(self, alpha: float = 0.05) -> NDArray[np.bool_]:
         """Return whose displacement is significant at alpha, (n,); none where there are no ellipses."""
-        if self.object_p_values is None:
-            return np.zeros(len(self.objects), dtype=bool)
-        return self.object_p_values <= alpha
+        return is_significant(self.object_p_values, len(self.objects), alpha)
 
     def _derived(self) -> Mapping[str, Any]:
         displaced = self.objects[self.is_displaced()]
@@ -170,10 +157,6 @@ class MapComparison(Comparison):
         shown = self.is_displaced() if tested else None
         return plot_arrows(self.first, self.second, self.objects, shown, ax, names=self.names, **emphasized)
 
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of both maps."""
-        return {"maps": self.plot}
-
 
 class _Map(NamedTuple):
     """A map: its objects that somebody compared, and where they lie."""
@@ -198,10 +181,6 @@ def compare_maps(
         What to call them; the names of the folders, or "first" and "second", if left out.
     level : float, default 0.95
         Of the intervals.
-
-    Returns
-    -------
-    MapComparison
 
     Examples
     --------

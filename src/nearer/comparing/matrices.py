@@ -1,26 +1,13 @@
-r"""Comparison of a map with models (RSA): how well matrices of distances explain the distances between objects.
+"""Comparison of a map with models (RSA): how well matrices of distances explain the distances between objects.
 
-With D the distances between objects in all dimensions that the answers call for, whatever a map shows, M those of a
-model, and a measure r of how strongly they correlate over all pairs of objects (all in
-`nearer.comparing.matrix_tests`), three questions are asked:
-
-- **Does the model explain anything?** The Mantel test.
-- **How well, and would that hold for other objects?** Objects are drawn n times with replacement; pairs of an object
-  with itself are dropped, as their distance is 0 by definition; r is taken over the remaining pairs. The interval is
-  that of the percentiles over such draws.
-- **Would it hold for other people?** Maps of resampled people (`people_matrices`) each give an r_k. These maps are
-  worse than the one of all answers, so that the r_k are too low, but they vary as r would: r +- t std(r_k).
-
-Two models are compared by the difference of their r over the same draws. p is twice the smaller share of differences on
-one side of 0, with 1 added above and below the line; those of all pairs of models are corrected together (Holm 1979).
-The noise ceiling says how well any model could do.
-
-All models are judged by the same pairs: those that every model and the map know.
+Correlations are with the distances in all dimensions that the answers call for, over the pairs that the map and every
+model know. Intervals are of percentiles over drawn objects, and of maps of resampled people, whose correlations are too
+low but vary as they should. See the page on RSA.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -83,11 +70,6 @@ class ModelFit(Result):
         The share of pairs of its distances that are equal.
     notes : tuple of str
         What was done to it when it was read.
-
-    Examples
-    --------
-    >>> ModelFit("pitch", 0.8, 0.7, 0.9, None, None, 0.001, {"spearman": 0.8}, 0.0).estimate
-    0.8
     """
 
     name: str
@@ -115,11 +97,6 @@ class ModelDifference(Result):
         Over objects, and corrected for all pairs of models.
     people_low, people_high, people_p_value : float or None
         The same over people, not corrected.
-
-    Examples
-    --------
-    >>> ModelDifference("pitch", "loudness", 0.2, 0.1, 0.3, 0.002, 0.004).difference
-    0.2
     """
 
     first: str
@@ -163,6 +140,7 @@ class MatrixComparison(Comparison):
     """
 
     kind: ClassVar[str] = "matrices"
+    figure_name: ClassVar[str] = "rsa"
 
     models: tuple[ModelFit, ...]
     differences: tuple[ModelDifference, ...]
@@ -209,15 +187,7 @@ class MatrixComparison(Comparison):
         return {"rsa.csv": rows_from_records(rows)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw how well each model explains the distances, with intervals, and the noise ceiling as a band.
-
-        Examples
-        --------
-        >>> apart = np.abs(np.arange(6.0)[:, None] - np.arange(6.0))
-        >>> found = compare_matrices(apart, {"a line": apart}, n_resamples=20, random_state=0)
-        >>> found.plot().get_xlabel()
-        "Spearman's correlation with the map's distances"
-        """
+        """Draw how well each model explains the distances, with intervals, and the noise ceiling as a band."""
         rows = []
         for model in self.models:
             intervals = [(model.low, model.high)]
@@ -230,10 +200,6 @@ class MatrixComparison(Comparison):
         lows = [low for row in rows for low, _ in row.intervals]
         ax.set_xlim(min(-0.02, min(lows) - 0.03), 1.02)  # or a dot at 1 would be cut in half
         return ax
-
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of models."""
-        return {"rsa": self.plot}
 
 
 def compare_matrices(
@@ -264,17 +230,11 @@ def compare_matrices(
         Of `matrix_noise`, for the ceiling.
     people : array-like, shape (k, n, n), optional
         Of `people_matrices`, for intervals over people.
-    n_permutations : int
-        Of each Mantel test.
-    n_resamples : int
-        Draws of objects.
+    n_permutations, n_resamples : int
+        Of each Mantel test; draws of objects.
     level : float
         Of intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
-
-    Returns
-    -------
-    MatrixComparison
 
     References
     ----------

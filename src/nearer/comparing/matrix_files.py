@@ -1,14 +1,8 @@
 """Matrices of distances in files: recognized by their names, made symmetric, and put in the order of a map's objects.
 
-A file is one of these, in this order:
-
-- **square**: the same names in the first row and the first column, in any order. The corner may be missing, as R writes
-  it, and so may the first column: rows are then in the order of the first row.
-- **a list of pairs**: three columns, two names and the distance.
-- **features**: a name in the first column and numbers in the others. Their Euclidean distances are taken only on
-  request: a matrix whose names do not match would look the same.
-
-A folder that `nearer fit` wrote stands for its distances. Cells that are empty, NA or NaN are not known.
+A file holds a square matrix, with the same names in its first row and first column in any order (corner or first column
+may be missing); or a list of pairs, two names and the distance; or, if asked for, features, whose Euclidean distances
+are taken. A folder that `nearer fit` wrote stands for its distances. Empty cells, NA and NaN are not known.
 """
 
 from __future__ import annotations
@@ -49,12 +43,6 @@ class NamedMatrix:
     objects : list of str
     notes : tuple of str
         What was done to it.
-
-    Examples
-    --------
-    >>> found = NamedMatrix("m", np.array([[0.0, 2.0], [2.0, 0.0]]), ["b", "a"])
-    >>> found.reindex(["a", "b", "c"]).matrix[0].tolist()
-    [0.0, 2.0, nan]
     """
 
     name: str

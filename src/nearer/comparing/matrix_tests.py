@@ -1,37 +1,8 @@
-r"""Two matrices of distances: how strongly they correlate, whether that is chance, and how far noise lets them.
+"""Two matrices of distances: how strongly they correlate, whether that is chance, and how far noise lets them.
 
-Comparisons fix the order of distances much better than their sizes, so that measures of order come first:
-
-- **Spearman**: the correlation of ranks.
-- **Kendall's tau-b**: with C and D the numbers of pairs of pairs that both lists order alike and in reverse, n0 that of
-  all of them, and n1 and n2 those tied in the one and in the other list, (C - D) / sqrt((n0 - n1) (n0 - n2)).
-- **Kendall's tau-a**: (C - D) / n0. A model gains nothing from predicting many equal distances, so that it can be
-  compared with a model that orders everything (Nili et al. 2014).
-- **Pearson**: the correlation of the distances themselves.
-
-**Mantel test.** Distances to one object are correlated, so that n (n - 1) / 2 pairs are not as many observations. If
-the matrices are unrelated, any order of the objects of one is as likely as any other. So the objects of one matrix are
-permuted, rows and columns alike, N times, and
-
-    p = (1 + number of permutations with a correlation at least as high) / (1 + N)          (Mantel 1967),
-
-which is exact for any N, as the order at hand is one of the N + 1. No other assumption is made.
-
-**All dimensions.** A map shows two or three dimensions of what people perceive. Its distances leave out the rest, which
-favors models of the dimensions shown. Models are therefore compared with the distances of a posterior that has all
-dimensions the answers call for (`full_posterior`), whatever a map shows.
-
-**Noise ceiling.** These distances are the true ones and errors, so that even the true distances would not correlate
-with them at 1. The ceiling has two ends (after Nili et al. 2014, who take them from the matrices of single people; here
-one person's answers are far too few for a matrix):
-
-    upper = what the true distances reach,          lower = what another map, of as many other answers, would reach.
-
-A model between them does as well as these answers can show, and one below leaves something unexplained. Given the
-answers, the truth is as likely to be one draw of the posterior as any other. With D_k the distances of draw k and D the
-matrix that is compared, the upper end is the mean correlation of D_k and D over draws, and the lower one that of D_k
-and D_l, two draws. This takes people as alike but for their noise, as the posterior does. How near the upper end is to
-what the true distances reach is on the page on validity.
+Measures, the Mantel test, distances in all dimensions and the noise ceiling (after Nili et al. 2014) are explained on
+the page on RSA. With D_k the distances of draw k of the posterior and D the matrix compared, the upper end of the
+ceiling is the mean correlation of D_k and D, and the lower one that of D_k and D_l, two draws.
 """
 
 from __future__ import annotations
@@ -132,15 +103,7 @@ def measure_function(name: str) -> Callable[[FloatArray, FloatArray], float]:
 
 @dataclass(frozen=True)
 class MantelTest(Result):
-    """The correlation of two matrices, and its p-value.
-
-    Attributes
-    ----------
-    correlation : float
-    p_value : float
-        One-sided: of a correlation at least as high.
-    n_objects, n_pairs, n_permutations : int
-    measure : {"spearman", "kendall", "tau-a", "pearson"}
+    """The correlation of two matrices, and its one-sided p-value: that of a correlation at least as high.
 
     Examples
     --------
@@ -172,7 +135,7 @@ def mantel(
     n_permutations: int = 9999,
     random_state: RandomState = None,
 ) -> MantelTest:
-    """Test whether two matrices of distances are correlated, by permuting the objects of one.
+    """Test whether two matrices of distances are correlated, by permuting the objects of one (Mantel 1967).
 
     Parameters
     ----------
@@ -182,14 +145,6 @@ def mantel(
     n_permutations : int
     random_state : None, int, SeedSequence, Generator or RandomState
         For the permutations.
-
-    Returns
-    -------
-    MantelTest
-
-    References
-    ----------
-    N. Mantel (1967). The detection of disease clustering and a generalized regression approach. Cancer Research 27.
 
     Examples
     --------
@@ -250,19 +205,7 @@ def _permuted_correlations(
 
 @dataclass(frozen=True, eq=False)
 class MatrixNoise:
-    """Distances of draws of a posterior, which show how noisy a matrix of distances is.
-
-    Attributes
-    ----------
-    first, second : ndarray, shape (k, n, n)
-        Of k draws each.
-
-    Examples
-    --------
-    >>> apart = np.abs(np.arange(5.0)[:, None] - np.arange(5.0))[None]
-    >>> MatrixNoise(apart, apart).ceiling(apart[0], np.triu_indices(5, 1), "pearson")
-    MatrixCeiling(low=1.0, high=1.0)
-    """
+    """Distances of draws of a posterior, twice (k, n, n), which show how noisy a matrix of distances is."""
 
     first: FloatArray
     second: FloatArray
@@ -285,13 +228,7 @@ class MatrixNoise:
 
 @dataclass(frozen=True)
 class MatrixCeiling(Result):
-    """Noise ceiling: what another map of as many other answers would reach, and what the true distances would.
-
-    Examples
-    --------
-    >>> MatrixCeiling(0.81, 0.9).high
-    0.9
-    """
+    """Noise ceiling: what another map of as many other answers would reach, and what the true distances would."""
 
     low: float
     high: float
@@ -305,17 +242,9 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
     Parameters
     ----------
     model : fitted estimator
-        Returned as it is where it is a posterior whose draws have dimensions to spare.
+        Returned as it is where it is a posterior whose draws have dimensions to spare. Its comparisons must be in
+        memory.
     random_state : None, int, SeedSequence, Generator or RandomState
-
-    Returns
-    -------
-    PosteriorEmbedding
-
-    Raises
-    ------
-    ValueError
-        Where the comparisons are not in memory.
 
     Examples
     --------
@@ -350,15 +279,6 @@ def matrix_noise(model: OrdinalEmbedding, *, random_state: RandomState = None) -
     model : fitted estimator
         Where it has no draws in all dimensions, such a posterior is fitted (see `full_posterior`).
     random_state : None, int, SeedSequence, Generator or RandomState
-
-    Returns
-    -------
-    MatrixNoise
-
-    Raises
-    ------
-    ValueError
-        Where the comparisons are not in memory, or the posterior has a single draw.
 
     Examples
     --------

@@ -1,29 +1,8 @@
-r"""Comparison of methods: how often each predicts held-out answers wrongly, and by how much they differ.
+"""Comparison of methods: how often each predicts held-out answers wrongly, and by how much they differ.
 
-Every method is fitted to the same training parts and judged by the same held-out answers. With w_q the weights of the
-answers and e_q the loss of a method (1 wrong, 1/2 a tie, 0 right), two methods differ in the mean of
-
-    d_q = e_q(method) - e_q(reference),
-
-which is known much better than either error: an answer that is noise is wrong for both, and cancels.
-
-**How well it is known.** There are two sources of variance. *Which answers are held out*: answers of one person, or of
-one trial, are correlated, so that the variance V of the mean is that of whole units (`nearer.evaluation.intervals`).
-*Which answers are trained on*: with d_f the difference in fold f and v_f its variance by units within the fold, folds
-vary beyond these by
-
-    tau^2 = max(0, var(d_f) - mean(v_f)),
-
-and the mean of k of them by tau^2 / k if they were independent. They are not, as training parts overlap; Nadeau and
-Bengio (2003) put 1/k + n_test / n_train = 1/k + 1/(k - 1) in place of 1/k. So
-
-    variance = V + (1/k + 1/(k - 1)) tau^2,
-
-with a t distribution of the degrees of freedom of Satterthwaite. With the test of Nadeau and Bengio alone V would be
-counted twice, and estimated from k numbers.
-
-Differences are to the *first* method: the best of several is best partly by luck, and intervals around it would be
-wrong. p-values are corrected together (Holm 1979).
+All methods have the same training parts and the same held-out answers: an answer that is noise is wrong for both of two
+methods, and cancels in their difference. Differences are to the *first* method, as the best of several is best partly
+by luck. The variance is explained on the page on mathematics.
 """
 
 from __future__ import annotations
@@ -58,8 +37,8 @@ from nearer.comparing.results import (
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import Grouping, group_indices, resolve_grouping
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.held_out import WholeKFold, evaluate, read_weighted
-from nearer.evaluation.intervals import clustered_variance, error_interval
+from nearer.evaluation.held_out import Fold, WholeKFold, answer_probabilities, evaluate, number_folds, read_weighted
+from nearer.evaluation.intervals import add_variances, clustered_variance, error_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,11 +66,6 @@ class MethodScore(Result):
         Its error less that of the first method, with the interval of that; None for the first.
     p_value, p_holm : float or None
         Of no difference, and corrected for the number of methods.
-
-    Examples
-    --------
-    >>> MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3).error
-    0.2
     """
 
     name: str
@@ -140,6 +114,7 @@ class MethodComparison(Comparison):
     """
 
     kind: ClassVar[str] = "methods"
+    figure_name: ClassVar[str] = "methods"
 
     methods: tuple[MethodScore, ...]
     n_folds: int
@@ -179,15 +154,7 @@ class MethodComparison(Comparison):
         return {"methods.csv": rows_from_records([asdict(score) for score in self.methods])}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw by how much the error of each method differs from that of the first, with intervals.
-
-        Examples
-        --------
-        >>> ste = MethodScore("STE", 0.2, 0.18, 0.22, 0.2, 0.45, 0.3)
-        >>> soe = MethodScore("SOE", 0.21, 0.19, 0.23, 0.21, 0.5, 0.2, 0.01, -0.01, 0.03, 0.3, 0.3)
-        >>> MethodComparison((ste, soe), 5, 5, "trials", "annotators", 400, 0.95).plot().get_xlabel()
-        'held-out error less that of STE (0.200)'
-        """
+        """Draw by how much the error of each method differs from that of the first, with intervals."""
         first, *others = self.methods
         rows = []
         for score in others:
@@ -198,10 +165,6 @@ class MethodComparison(Comparison):
             rows.append(Estimate(f"{score.name} ({decimals(score.error)})", value, ((low, high),)))
         legend = f"{format_level(self.level)} interval; left of the line: better than {first.name}"
         return plot_estimates(rows, [legend], f"held-out error less that of {first.name} ({decimals(first.error)})", ax)
-
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of differences."""
-        return {"methods": self.plot}
 
 
 def _cells(score: MethodScore) -> tuple[str, ...]:
@@ -215,16 +178,6 @@ def _cells(score: MethodScore) -> tuple[str, ...]:
         decimals(score.log_loss),
         f"{score.seconds:.2f}",
     )
-
-
-@dataclass(eq=False)
-class _Losses:
-    """The losses of one method on the held-out answers: NaN where they were not judged yet."""
-
-    wrong: FloatArray
-    map_wrong: FloatArray
-    log_loss: FloatArray
-    seconds: float = 0.0
 
 
 def compare_methods(
@@ -280,18 +233,22 @@ def compare_methods(
         raise ValueError(f"it takes two methods to compare, got {', '.join(methods) or 'none'}")
     judged = read_weighted(comparisons_of(comparisons))
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
-    losses, n_done = _judge(judged, methods, folds, dimension)
-    fold_of = np.full(len(judged), -1)
-    for number, (_, test) in enumerate(folds[:n_done]):
-        fold_of[test] = number
+    losses, seconds, n_done = _judge(judged, methods, folds, dimension)
+    fold_of = number_folds(folds[:n_done], len(judged))
     rows = np.flatnonzero(fold_of >= 0)
     by_person = by == "annotators" or count_annotators(judged) >= MIN_ANNOTATORS
     unit: Grouping = "annotators" if by_person else resolve_grouping(judged, by)
     clusters, weights = group_indices(judged, unit)[rows], judged.sample_weight[rows]
-    scores = [
-        _score(name, own, losses[0], rows, weights, clusters, fold_of[rows], level, n_done)
-        for name, own in zip(methods, losses, strict=True)
-    ]
+    scores: list[MethodScore] = []
+    for k, name in enumerate(methods):
+        wrong, *others = losses[k][:, rows]
+        found = error_interval(wrong, weights, clusters, level, n_folds=n_done)
+        map_error, log_loss = (float(np.average(each, weights=weights)) for each in others)
+        score = MethodScore(name, *found, map_error, log_loss, seconds[k] / max(n_done, 1))
+        if k > 0:
+            gap, low, high, p = paired_difference(wrong - losses[0][0, rows], weights, clusters, fold_of[rows], level)
+            score = replace(score, difference=gap, difference_low=low, difference_high=high, p_value=p)
+        scores.append(score)
     corrected = [None, *holm([score.p_value for score in scores if score.p_value is not None])]
     kept = tuple(replace(score, p_holm=p) for score, p in zip(scores, corrected, strict=True))
     return MethodComparison(kept, n_done, len(folds), resolve_grouping(judged, by), unit, len(rows), level)
@@ -300,25 +257,35 @@ def compare_methods(
 def _judge(
     judged: Comparisons,
     methods: Mapping[str, OrdinalEmbedding],
-    folds: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    folds: list[Fold],
     dimension: Callable[[Comparisons], int] | None,
-) -> tuple[list[_Losses], int]:
-    """Return the losses of each method, and how many folds all of them have been judged by."""
-    losses = [_Losses(*np.full((3, len(judged)), np.nan)) for _ in methods]
-    n_done = 0
+) -> tuple[FloatArray, list[float], int]:
+    """Return error, error of the map and log loss of each answer by each method, the seconds of each, and folds done.
+
+    The losses, (methods, 3, m), are NaN where answers were not judged yet.
+    """
+    losses, seconds, n_done = np.full((len(methods), 3, len(judged)), np.nan), [0.0] * len(methods), 0
     with progress_bar("methods", len(folds) * len(methods)) as bar:
         try:
             for train, test in folds:
-                given = None if dimension is None else dimension(judged[train])
-                for (name, method), own in zip(methods.items(), losses, strict=True):
+                part, held_out = judged[train], judged[test]
+                given = None if dimension is None else dimension(part)
+                for k, (name, method) in enumerate(methods.items()):
                     copied: OrdinalEmbedding = clone(method) if given is None else _of_dimension(method, given)
-                    _judge_one(name, copied._for_cross_validation(), judged[train], judged[test], test, own)
+                    copied, start = copied._for_cross_validation(), time.perf_counter()
+                    try:
+                        model = copied.fit(part)
+                    except ValueError as error:
+                        raise ValueError(f"{name}: {error}; leave it out, or give it what it needs") from error
+                    seconds[k] += time.perf_counter() - start
+                    chances = np.clip(answer_probabilities(model, held_out), _MIN_PROBABILITY, 1.0)
+                    losses[k][:, test] = *evaluate(model, held_out), -np.log(chances)
                     bar.update()
                 n_done += 1
         except KeyboardInterrupt:
             if n_done < 2:
                 raise
-    return losses, n_done
+    return losses, seconds, n_done
 
 
 def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
@@ -328,43 +295,6 @@ def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
         copied.set_params(max_components=dimension)
     copied.set_params(n_components=dimension)
     return copied
-
-
-def _judge_one(
-    name: str, method: OrdinalEmbedding, train: Comparisons, test: Comparisons, rows: NDArray[np.intp], own: _Losses
-) -> None:
-    start = time.perf_counter()
-    try:
-        model = method.fit(train)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}; leave it out, or give it what it needs") from error
-    own.seconds += time.perf_counter() - start
-    own.wrong[rows], own.map_wrong[rows] = evaluate(model, test)
-    held = model.predict_proba(test)
-    answers = np.ones(len(test)) if test.answers is None else test.answers
-    chances = np.where(answers > 0, held[:, 1], held[:, 0])
-    own.log_loss[rows] = -np.log(np.clip(chances, _MIN_PROBABILITY, 1.0))
-
-
-def _score(
-    name: str,
-    own: _Losses,
-    first: _Losses,
-    rows: NDArray[np.intp],
-    weights: FloatArray,
-    clusters: NDArray[np.intp],
-    folds: NDArray[np.intp],
-    level: float,
-    n_done: int,
-) -> MethodScore:
-    """Return the score of one method, its p-value not yet corrected."""
-    found = error_interval(own.wrong[rows], weights, clusters, level, n_folds=n_done)
-    map_error, log_loss = (float(np.average(each[rows], weights=weights)) for each in (own.map_wrong, own.log_loss))
-    score = MethodScore(name, *found, map_error, log_loss, own.seconds / max(n_done, 1))
-    if own is first:
-        return score
-    gap, low, high, p = paired_difference(own.wrong[rows] - first.wrong[rows], weights, clusters, folds, level)
-    return replace(score, difference=gap, difference_low=low, difference_high=high, p_value=p)
 
 
 def paired_difference(
@@ -391,8 +321,7 @@ def paired_difference(
         beyond = float(np.var(means, ddof=1) - np.mean(within)) if np.isfinite(within).all() else 0.0
         if beyond > 0:
             between = (1 / k + 1 / (k - 1)) * beyond
-            freedom = (variance + between) ** 2 / (variance**2 / freedom + between**2 / (k - 1))
-            variance += between
+            variance, freedom = add_variances(variance, freedom, between, k - 1)
     if variance == 0:  # the same on every answer, or by the same amount
         return mean, mean, mean, 1.0 if mean == 0 else 0.0
     if not np.isfinite(variance):

@@ -1,24 +1,19 @@
 """Whether people weigh the axes of a map differently: weights for each person against one map for all.
 
-Both are fitted to the same parts of the answers and judged by the same held-out ones. The gain is the difference of
-their losses, and its interval takes people as independent, not answers:
-
-    gain = mean of (loss of the common map - loss of the weighted one)
-
-with a loss of 1 for a wrong prediction, 1/2 for a tie, or of minus the logarithm of the probability of the answer.
-The logarithm is the more sensitive of the two; the error is easier to read.
+Both are judged by the same held-out answers. The gain is the mean of (loss of the common map - loss of the weighted
+one), with a loss of 1 for a wrong prediction, 1/2 for a tie, or in bits; its interval takes people as independent, not
+answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_level, pluralize
@@ -31,8 +26,8 @@ from nearer.comparing.results import Comparison, comparisons_of
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.embedding import IndividualDifferences
-from nearer.evaluation.held_out import WholeKFold, read_weighted
-from nearer.evaluation.intervals import clustered_variance
+from nearer.evaluation.held_out import WholeKFold, answer_probabilities, evaluate, read_weighted
+from nearer.evaluation.intervals import mean_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,13 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gain(Result):
-    """The loss of the common map, that with weights, and by how much it is less, with an interval.
-
-    Examples
-    --------
-    >>> Gain(0.2, 0.15, 0.05, 0.03, 0.07).is_significant
-    True
-    """
+    """The loss of the common map, that with weights, and by how much it is less, with an interval."""
 
     common: float
     weighted: float
@@ -66,18 +55,13 @@ class PeopleComparison(Comparison):
 
     Attributes
     ----------
-    people : ndarray of labels, shape (s,)
-    weights : ndarray, shape (s, p)
-        What each axis counts for each person.
-    intervals : ndarray, shape (s, p, 2)
-        Their ends.
+    people, objects : ndarray of labels, shapes (s,) and (n,)
+    weights, intervals : ndarray, shapes (s, p) and (s, p, 2)
+        What each axis counts for each person, and the ends of its interval.
     steepness, lapses : ndarray, shape (s,)
         How fast the odds of a person change with distance, relative to others, and their lapse rate.
-    kinds : ndarray of int, shape (s,)
-        Who is of which kind, the largest being 0.
-    kind_weights : ndarray, shape (k, p)
-        Of each kind of people.
-    objects : ndarray of labels, shape (n,)
+    kinds, kind_weights : ndarray, shapes (s,) and (k, p)
+        Who is of which kind, the largest being 0, and the weights of each kind.
     embedding : ndarray, shape (n, p)
         The common map, along the axes that people weigh.
     spread, steepness_spread : float
@@ -88,11 +72,10 @@ class PeopleComparison(Comparison):
         Standard error of these directions; NaN if they are not identified.
     evidence_gain : float
         By how much weights raise the log-likelihood of the answers, with everything about people integrated out.
-    n_comparisons : int
     error, log_loss : Gain
         Of held-out answers; the latter in bits.
-    n_splits : int
-        Folds.
+    n_comparisons, n_splits : int
+        Answers and folds.
     level : float
         Of the intervals.
     model : IndividualDifferences or None
@@ -100,6 +83,7 @@ class PeopleComparison(Comparison):
     """
 
     kind: ClassVar[str] = "people"
+    figure_name: ClassVar[str] = "people"
 
     people: Labels
     weights: FloatArray
@@ -197,10 +181,6 @@ class PeopleComparison(Comparison):
             raise ValueError("weights are drawn from the fitted model, which files do not hold; call compare_people")
         return plot_weights(self.model, 0 if ax is not None else None, ax, level=self.level)
 
-    def figures(self) -> dict[str, Callable[[], Axes]]:
-        """Return the figure of weights."""
-        return {"people": self.plot}
-
 
 def _signed(number: float) -> str:
     return f"{number:.3f}".replace("-0.000", "0.000")
@@ -231,10 +211,6 @@ def compare_people(
         Folds at a time; 1 if left out, -1 for all cores.
     random_state : None, int, SeedSequence, Generator or RandomState
         For folds and starts.
-
-    Returns
-    -------
-    PeopleComparison
 
     Examples
     --------
@@ -274,22 +250,13 @@ def _losses(
     estimators: tuple[IndividualDifferences, IndividualDifferences], train: Comparisons, test: Comparisons
 ) -> FloatArray:
     """Return errors and bits lost on each row of a test, for each estimator, (2, 2, m)."""
-    answers = np.ones(len(test)) if test.answers is None else test.answers.astype(np.float64)
-    found = []
-    for estimator in estimators:
-        model = IndividualDifferences(**estimator.get_params()).fit(train)
-        margins = model.decision_function(test) * answers
-        wrong = np.where(margins == 0, 0.5, (margins < 0).astype(np.float64))
-        chances = model.predict_proba(test)[np.arange(len(test)), np.where(answers > 0, 1, 0)]
-        found.append([wrong, -np.log2(chances)])
-    return np.array(found)
+    models = [IndividualDifferences(**estimator.get_params()).fit(train) for estimator in estimators]
+    return np.array(
+        [[evaluate(model, test).predictions, -np.log2(answer_probabilities(model, test))] for model in models]
+    )
 
 
 def _gain(common: FloatArray, weighted: FloatArray, weights: FloatArray, person: Any, level: float) -> Gain:
     """Return the mean losses and their difference, with an interval for people as a random sample."""
-    gains = common - weighted
-    mean = float(np.average(gains, weights=weights))
-    error = float(np.sqrt(clustered_variance(gains, weights, person)))
-    reach = float(stdtrit(len(np.unique(person)) - 1, 0.5 + level / 2)) * error
     of_common, of_weighted = (float(np.average(each, weights=weights)) for each in (common, weighted))
-    return Gain(of_common, of_weighted, mean, mean - reach, mean + reach)
+    return Gain(of_common, of_weighted, *mean_interval(common - weighted, weights, person, level))

@@ -1,16 +1,7 @@
-"""Property fitting: how attributes of the objects relate to their places on a map.
+"""Property fitting: how attributes of the objects relate to their places on a map (Carroll and Chang's PROFIT).
 
-A column of numbers f is regressed on the map X (n, p), both centered: f ~ X b. Its R2 is the share of the variance of f
-that places explain, and b / |b| the direction in which it grows (Carroll and Chang's PROFIT; Kruskal and Wish 1978).
-
-A column of words is a predictor instead, as a word has no size: the map is regressed on the categories. R2 is then the
-share of the squared distances from the center of the map that lies between the centers of categories,
-
-    R2 = sum_c n_c |m_c|^2 / sum_i |x_i|^2 ,
-
-and the test is of equal centers, whatever the spread of each category (Welch's pseudo-F).
-
-How both are computed and tested is in `nearer.comparing.regression`.
+A column of numbers is regressed on the map; a column of words, which has no size, explains the map instead: R2 is the
+share of its squared distances from the center that lies between the centers of categories.
 """
 
 from __future__ import annotations
@@ -223,10 +214,6 @@ def fit_properties(
         Of the intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
 
-    Returns
-    -------
-    PropertyFits
-
     Examples
     --------
     >>> places = np.random.default_rng(0).normal(size=(30, 2))
@@ -255,7 +242,10 @@ def fit_properties(
         None if along is None else read_line(along, len(points)),
     )
     rng = stream(random_state, "split")
-    fits, notes = [], [] if ways else _copies_note(points, rng)
+    fits: list[PropertyFit] = []
+    notes: list[str] = []
+    if not ways and (near := near_copies(points, rng)).any():
+        notes.append(copies_text(int(near.sum()), len(near)))
     with progress_bar("attributes", len(columns)) as bar:
         for name, column in columns.items():
             try:
@@ -295,12 +285,6 @@ def _averaged(
         else:
             not_fitted[name] = "copies of one thing have different words"
     return np.array([points[objects].mean(axis=0) for objects in members]), averaged, not_fitted
-
-
-def _copies_note(points: FloatArray, rng: np.random.Generator) -> list[str]:
-    """Return a note on objects that look like near copies of each other."""
-    near = near_copies(points, rng)
-    return [copies_text(int(near.sum()), len(near))] if near.any() else []
 
 
 def _agreement(name: str, of: Regression, rng: np.random.Generator) -> list[str]:

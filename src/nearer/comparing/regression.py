@@ -1,42 +1,8 @@
-r"""An attribute and a map as a regression of one on the other, and null models: what could be without any relation.
+"""An attribute and a map as a regression of one on the other, and null models: what could be without any relation.
 
-**Regression.** With U an orthonormal basis of the predictors, and Y the response, centered, R2 = |U^T Y|^2 / |Y|^2. It
-has r degrees of freedom, the columns of U, and is too large by chance: without any relation it is r / (n - 1) on
-average, which the adjusted R2 takes off.
-
-- The p-value counts randomizations of the objects whose statistic is as large. It is valid for any n, any distribution
-  and any noise of the map, as far as the null model is. That of Holm holds for all attributes together.
-- The statistic for numbers is R2. For words R2 would be that of PERMANOVA, which takes all categories as equally wide,
-  and rejects far too often if a small category is wide. So it is Welch's, generalized to distances (Hamidi et al.
-  2019). With n_c, m_c and s_c^2 the size, mean and total variance of category c, and w_c = n_c / s_c^2, W = sum w_c,
-  m = sum w_c m_c / W,
-
-      F_W = sum_c w_c |m_c - m|^2 / (k - 1) / (1 + 2 (k - 2) / (k^2 - 1) sum_c (1 - w_c / W)^2 / (n_c - 1)).
-
-  A category of one object has the pooled variance.
-- R2 for new objects is that with each object left out, in closed form: residuals grow by 1 / (1 - h_i).
-- The interval is for the share among all objects of which these are a sample. Resampled objects fit themselves once
-  more, so that R2 is adjusted twice: 1 - (1 - R2) ((n - 1) / (n - 1 - r))^2, and ends below 0 are 0.
-
-**Null models**, each valid for what it leaves in place:
-
-- **Exchangeable objects.** Any order of the objects is as likely as any other. Not so where objects are near copies of
-  each other, or where map and attribute both change smoothly along a line or a tree: neighbors then agree in both, and
-  a few coincidences count as many.
-- **Exchangeable within blocks** (``within``). Objects are permuted among those of their block, and both sides are
-  centered in each block, which removes what blocks have in common.
-- **Smooth along something known** (``along``): a time, a position, a tree. With D the distances along it, H the
-  centering matrix and V the eigenvectors of -H D H / 2, the coefficients of map or attribute, V^T Y, get random signs,
-
-      Y* = V S V^T Y,    S = diag(+-1),
-
-  which keeps their smoothness: every quadratic form in functions of H D H, such as Moran's I (Moran spectral
-  randomization, Wagner and Dray 2015, with these eigenvectors in place of those of a neighborhood matrix). Brownian
-  motion along a line or a tree has the variogram D and so the covariance -H D H / 2 once it is centered. The
-  coefficients of any Gaussian process whose covariance has these eigenvectors, white noise among them, are independent
-  and symmetric about 0: signs can be exchanged, and the p-value is exact. As V S V^T is symmetric, it does not matter
-  whether map or attribute gets the signs; it is enough that one of the two is such a process. What it cannot exclude is
-  a common *trend*, a curve that is the same in every repetition of the study.
+With U an orthonormal basis of the predictors, and Y the response, centered, R2 = |U^T Y|^2 / |Y|^2. For words the
+statistic is Welch's pseudo-F (Hamidi et al. 2019), for a line or tree signs of coefficients are random (Wagner and Dray
+2015). The page on mathematics has the formulas, and what each null model leaves in place.
 """
 
 from __future__ import annotations
@@ -63,10 +29,7 @@ _MIN_SHARE = 0.1  # of objects with so near a neighbor, from which there is a no
 
 @dataclass(frozen=True, eq=False)
 class NullModel:
-    """How objects may be randomized; exchangeable if neither blocks nor distances are given.
-
-    Blocks are numbers, (n,), distances a matrix, (n, n).
-    """
+    """How objects may be randomized: within blocks, (n,), along distances, (n, n), or freely if neither is given."""
 
     blocks: NDArray[np.intp] | None = None
     distances: FloatArray | None = None
@@ -141,9 +104,8 @@ def read_blocks(within: list[object], n: int) -> NDArray[np.intp]:
 def near_copies(points: FloatArray, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which objects lie much nearer to another than they would on a map of independent objects, (n,).
 
-    The reference is normal, with the covariance of the map: a neighbor nearer than half of the median distance to the
-    nearest neighbor there is near. None are returned unless they are more, by a tenth of all objects, than on
-    any of the simulated maps.
+    Near is within half of the median distance to the nearest neighbor on normal maps of the same covariance. None are
+    returned unless they are more, by a tenth of all objects, than on any of the simulated maps.
     """
     n, p = points.shape
     root = np.linalg.cholesky(np.cov(points.T).reshape(p, p) + 1e-12 * np.square(points).mean() * np.eye(p))
@@ -254,7 +216,10 @@ class Regression:
     def p_value(self, null: NullModel, n_permutations: int, rng: np.random.Generator) -> float:
         """Return how often randomized objects (n of them, as those with a value) give as large a statistic."""
         response = null.centered(self.response)
-        if np.linalg.norm(response) < _ZERO_TOL or (self.values is None and self._same_in_blocks(null)):
+        same = False
+        if self.categories is not None and null.blocks is not None:
+            same = not np.abs(null.centered(self.categories)).max() > _ZERO_TOL
+        if np.linalg.norm(response) < _ZERO_TOL or same:
             raise NotFittable("it is the same for all objects of each block, so that nothing can be permuted")
         basis = _orthonormal(null.centered(self.points)) if self.categories is None else self.categories
 
@@ -270,10 +235,6 @@ class Regression:
             as_large += int(np.count_nonzero(statistic(null.draw(response, number, rng)) >= least))
             left -= number
         return (1 + as_large) / (1 + n_permutations)
-
-    def _same_in_blocks(self, null: NullModel) -> bool:
-        assert self.categories is not None
-        return null.blocks is not None and not np.abs(null.centered(self.categories)).max() > _ZERO_TOL
 
     @property
     def residuals(self) -> FloatArray:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from nearer._common.arrays import FloatArray
 from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
@@ -28,9 +30,15 @@ class Comparison(Result):
     json_name: ClassVar[str] = "comparison.json"
     #: What was compared, for programs that read the file.
     kind: ClassVar[str]
+    #: The name of the file of `plot`; empty where there is none, or several.
+    figure_name: ClassVar[str] = ""
 
     def _derived(self) -> Mapping[str, Any]:
         return {"kind": self.kind}
+
+    def figures(self) -> dict[str, Callable[[], Axes]]:
+        """Return what draws each figure, by the name of its file without an ending."""
+        return {self.figure_name: self.plot} if self.figure_name else {}
 
 
 class Estimate(NamedTuple):
@@ -92,6 +100,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     corrected = np.empty(len(given))
     corrected[order] = np.minimum(stepped, 1.0)
     return corrected.tolist()
+
+
+def is_significant(p_values: FloatArray | None, n: int, alpha: float) -> NDArray[np.bool_]:
+    """Return which of n p-values are at most alpha; none where they are not known."""
+    return np.zeros(n, dtype=bool) if p_values is None else p_values <= alpha
 
 
 def p_text(p_value: float | None) -> str:

@@ -1,13 +1,8 @@
-r"""How reliable each person is, and weights for their answers.
+"""How reliable each person is, and weights for their answers.
 
-A person's answers are predicted by a map fitted without them. If person a answers against the map with probability e_a,
-and independently from answer to answer, the likelihood of a map that person a contradicts k_a times in n_a is
-
-    sum_a (n_a - k_a) log(1 - e_a) + k_a log(e_a)  =  const - sum_a k_a log((1 - e_a) / e_a):
-
-the likeliest map is the one with the smallest count of contradictions weighted by the log-odds of each person. Log-odds
-are 0 at chance, where answers carry no information. They grow without bound as e_a falls, and few answers can be right
-by chance, so e_a is shrunk (empirical Bayes): it gets a Beta distribution over people, fitted to the counts of all.
+A person's answers are predicted by a map fitted without them. The likeliest map has the smallest count of
+contradictions weighted by the log-odds of each person, log((1 - e_a) / e_a). Few answers can be right by chance, so e_a
+is shrunk (empirical Bayes): it gets a Beta distribution over people, fitted to the counts of all.
 """
 
 from __future__ import annotations
@@ -38,15 +33,7 @@ _BETA_SIZE_GRID = np.geomspace(1.0, 3000.0, 60)
 
 @dataclass(frozen=True, eq=False)
 class AnnotatorReliability(Result):
-    """Error of each person's answers against a map fitted without them.
-
-    Attributes
-    ----------
-    names : ndarray of labels, shape (a,)
-    n_answers : ndarray of int, shape (a,)
-        Trials, or rows where no trials are known.
-    errors, lows, highs : ndarray, shape (a,)
-        With confidence intervals; 0.5 is chance.
+    """Error of each person's answers, of trials where they are known, against a map fitted without them.
 
     Examples
     --------
@@ -86,8 +73,8 @@ def annotator_reliability(
     """Return the error of each person's answers against a map fitted without them.
 
     People are put into groups of about equally many answers, and the answers of each group are predicted by a map of
-    all the others. The error is that of what `predict` uses, weighted, ties half; an error far above that of others
-    may be carelessness or another perception.
+    all the others. The error is that of what `predict` uses, weighted, ties half; an error far above that of others may
+    be carelessness or another perception.
 
     Parameters
     ----------
@@ -101,10 +88,6 @@ def annotator_reliability(
         Of Wilson's intervals, which count trials and not rows.
     n_jobs, random_state
         As for `held_out_error`.
-
-    Returns
-    -------
-    AnnotatorReliability
 
     Examples
     --------
@@ -148,24 +131,12 @@ def count_trials(judged: Comparisons, person: NDArray[np.intp]) -> tuple[NDArray
 
 
 def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> FloatArray:
-    """Return weights for the answers of people: the log-odds of their being right.
+    """Return weights for the answers of people, (m,): the log-odds of their being right.
 
     Errors are first shrunk to that of a typical person, the more the fewer answers a person gave; who does no better
     than chance gets 0, and who is not in ``reliability`` the error of a typical person. Weights of the comparisons are
-    multiplied in, and their sum is kept.
-
-    Take the held-out error of a map that was fitted with these weights without them: people who agree with the map
-    count more here, and would make the error look smaller than it is.
-
-    Parameters
-    ----------
-    reliability : AnnotatorReliability
-    comparisons : Comparisons
-        With annotators.
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    multiplied in, and their sum is kept. Take the held-out error of a map that was fitted with these weights without
+    them: people who agree with the map count more here, and would make the error look smaller than it is.
 
     Examples
     --------

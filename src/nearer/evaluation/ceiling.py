@@ -1,40 +1,9 @@
 """Noise ceiling: the smallest error that any predictor could have, from questions that were asked more than once.
 
-Let q be the share of people who give the minority answer to a question, 0 <= q <= 1/2. Who knows nothing about the
-person asked does best to predict the majority, and errs with probability q; the ceiling is the mean of q over
-questions such as those asked. The minority share *seen* among few answers is smaller than q on average (of two answers
-that agree it is 0), so q has a distribution G over questions, and the numbers of answers follow a mixture of binomials:
-with s of k answers one way round,
-
-    f(s, k) = int q^s (1 - q)^(k - s) + q^(k - s) (1 - q)^s dG(q).
-
-G is any distribution. It is estimated on a grid of q, by maximum likelihood (Kiefer and Wolfowitz, 1956), a convex
-problem.
-
-**Identification with k answers per question.** f depends on G through the means of u, ..., u^floor(k/2) alone,
-u = q (1 - q). With two or three answers that is one number, the rate of disagreement D = 2 E[u], and E[q] may lie
-anywhere from (1 - sqrt(1 - 2 D)) / 2, where all questions are equally hard, to D, where some are decided at random and
-all others unanimous: q is a convex function of u. Each two answers more add a moment, and the bounds close in (a Markov
-moment problem). Hence the estimate is a set: all E_G[q] of the distributions G that fit best. Its lower end is the
-error that no predictor is below, its upper end may be what the best predictor has. Where both are within 0.01 the
-ceiling is a point, and otherwise a bound.
-
-**Interval.** The profile likelihood: all E_G[q] of distributions that a likelihood ratio test does not reject,
-
-    2 (max l - l(G)) <= quantile of chi-square with one degree of freedom.
-
-Both ends maximize l(G) + t E_G[q], the lower one for negative t and the upper one for positive t, and |t| is found
-such that the likelihood falls by as much as the test allows. That holds for the bounds of a set as it does for a point,
-so the interval is as wide as the data leave it. Questions enter by their weights, which for the test are scaled to the
-effective number of questions. Those answered two or three times, four or five times, and more often, each have a G of
-their own, as their numbers of answers may have to do with how hard they are: where questions were chosen because a map
-was unsure of them, the hard ones were asked more often. The mean over all is one number, and so is the tilt t.
-
-Of an answer "can't tell" that was split, so that one trial says both ways about a question, half is wrong whatever is
-predicted. Such answers take no part in the mixture, and the ceiling is the mean of its q and of one half, by weight.
-
-The ceiling says something only if its interval is informative: no wider than 0.15, and not reaching near chance from
-an error that is markedly better. Where it is vague, nothing may be measured by it.
+With q the share of people who give the minority answer to a question, the ceiling is E_G[q], G being the distribution
+of q over questions: any, estimated on a grid by maximum likelihood of a mixture of binomials. Estimate and interval
+(profile likelihood) are all E_G[q] of distributions that fit best, or as well as a test allows; see the page on
+mathematics.
 """
 
 from __future__ import annotations
@@ -87,8 +56,8 @@ class NoiseCeiling(Result):
     low, high : float
         Interval of the ceiling.
     at_most : float or None
-        The largest value that fits the answers as well as ``error``. With few answers per question they lie apart, and
-        ``error`` is a lower bound. None where it is not known.
+        The largest value that fits the answers as well as ``error``, which with few answers per question is a lower
+        bound. None where it is not known.
     n_questions, n_answers : int
         Questions that were answered more than once, and their answers.
     level : float
@@ -98,10 +67,10 @@ class NoiseCeiling(Result):
     --------
     >>> print(NoiseCeiling(0.104, 0.0871, 0.1212, 0.106, 340, 912))
     a map that all people share is estimated to err in 10% of answers at best (95% interval 8.7% to 12%): \
-340 questions asked 912 times
+    340 questions asked 912 times
     >>> print(NoiseCeiling(0.104, 0.0871, 0.2012, 0.185, 340, 680))
     a map that all people share is estimated to err in 10% to 18% of answers at best (95% interval 8.7% to 20%; more \
-answers per question would narrow it): 340 questions asked 680 times
+    answers per question would narrow it): 340 questions asked 680 times
     >>> NoiseCeiling(0.16, 0.13, 0.18).is_vague, NoiseCeiling(0.39, 0.18, 0.5).is_vague
     (False, True)
     """
@@ -146,23 +115,11 @@ answers per question would narrow it): 340 questions asked 680 times
         return f"{percent(self.low)} to {percent(self.high)}"
 
     def text(self, write: Callable[[float], str] = percent) -> str:
-        """Write the error, or where it is a bound the range of values that fit as well.
-
-        Examples
-        --------
-        >>> NoiseCeiling(0.16, 0.13, 0.18).text(), NoiseCeiling(0.16, 0.13, 0.26, 0.23).text()
-        ('16%', '16% to 23%')
-        """
+        """Write the error, or where it is a bound the range of values that fit as well."""
         return write(self.error) + (f" to {write(self.at_most)}" if self.at_most is not None and self.is_bound else "")
 
     def statement(self) -> str:
-        """Return the error and its interval in words.
-
-        Examples
-        --------
-        >>> NoiseCeiling(0.2, 0.171, 0.229).statement()
-        'a map that all people share is estimated to err in 20% of answers at best (95% interval 17% to 23%)'
-        """
+        """Return the error and its interval in words."""
         text = f"a map that all people share is estimated to err in {self.text()} of answers at best"
         narrower = "; more answers per question would narrow it" if self.is_bound else ""
         if self.low >= self.high:
@@ -176,13 +133,14 @@ answers per question would narrow it): 340 questions asked 680 times
 
 
 def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | None:
-    """Estimate the smallest error that any predictor could have, from repeated questions.
+    """Estimate the smallest error that any predictor could have, from 20 repeated questions or more.
 
     Questions count as the held-out error counts them: as often as they were asked, or by the weights of their rows.
     Those asked once are taken to be no easier or harder than the others. Answers are taken to be independent: where it
     is known who answered, a person counts once for each question, with the first answer, and otherwise, or if there is
     only one person, each trial does. Rows of one trial are never repeats; where they contradict each other about a
-    question, half of them are wrong whatever is predicted.
+    question, half of them are wrong whatever is predicted, and such questions count as repeated only if there are no
+    others.
 
     Parameters
     ----------
@@ -190,17 +148,12 @@ def noise_ceiling(comparisons: Any, *, level: float = 0.95) -> NoiseCeiling | No
     level : float
         Of the interval.
 
-    Returns
-    -------
-    NoiseCeiling or None
-        None with fewer than 20 repeated questions. Those of trials that contradict themselves count only if there are
-        no others.
-
     Notes
     -----
     A predictor that knows who is asked may do better. With two or three answers per question the ceiling is only
-    identified between bounds, however many questions there are: ``error`` is then the lower and ``at_most`` the upper
-    one. With six or more the bounds mostly meet.
+    identified between bounds, ``error`` and ``at_most``, however many questions there are. With six or more the bounds
+    mostly meet. The interval is about the people who answered and questions like these: where a few people answer
+    everything and differ much in lapses, it covers the ceiling of all people less often.
 
     Examples
     --------
@@ -250,7 +203,10 @@ class _QuestionCounts(NamedTuple):
 def _count(comparisons: Comparisons) -> _QuestionCounts:
     """Return the kinds of questions that were answered more than once."""
     questions = question_indices(comparisons)
-    respondents = _respondents(comparisons)
+    respondents = trial_indices(comparisons)
+    if comparisons.annotators is not None:
+        people, person = factorize(comparisons.annotators)
+        respondents = person if len(people) > 1 else respondents
     # The first answer of each respondent to each question.
     kept = np.unique(questions.astype(np.int64) * (int(respondents.max()) + 1) + respondents, return_index=True)[1]
     near, far = near_far_codes(comparisons.oriented[kept], comparisons.n_objects)
@@ -266,15 +222,6 @@ def _count(comparisons: Comparisons) -> _QuestionCounts:
     return _QuestionCounts(kinds[0], kinds[1], *sums)
 
 
-def _respondents(comparisons: Comparisons) -> NDArray[np.intp]:
-    """Return the number of the person, or else the trial, of each row, who count once for each question."""
-    if comparisons.annotators is not None:
-        people, person = factorize(comparisons.annotators)
-        if len(people) > 1:
-            return person
-    return trial_indices(comparisons)
-
-
 def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float, float, float]:
     """Return the smallest and the largest mean of q that fit best, and the interval of the mean of q."""
     classes = np.searchsorted(_CLASS_MIN_ANSWERS, counts.answers, side="right")
@@ -287,7 +234,11 @@ def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float,
 
 
 def _end(mixtures: list[_Mixture], sign: int, fall: float) -> float:
-    """Return the smallest (sign -1) or largest (+1) mean of q whose log-likelihood is ``fall`` below the best."""
+    """Return the smallest (sign -1) or largest (+1) mean of q whose log-likelihood is ``fall`` below the best.
+
+    Either maximizes l(G) + t E_G[q], and the tilt t, one for all mixtures, is found such that the likelihood falls so
+    far.
+    """
     n = sum(float(mixture.n.sum()) for mixture in mixtures)
     # Where the mean is well known, the likelihood falls with the square of the tilt.
     low, high, tilt = 0.0, np.inf, float(np.sqrt(n * fall))

@@ -1,20 +1,8 @@
 """Learning curves: how the held-out error falls with the number of answers, and whether more answers would help.
 
-**Trend.** A learning curve has held-out errors e_1, ..., e_k, each with an interval, for growing numbers of
-comparisons. Its last error is compared with that of about half as many,
-
-    fall = e_half - e_k,
-
-with the standard error s of that difference: both are of the same answers, so that it is known better than either.
-Where s was not kept, that of e_k, (high - low) / (2 z) with the z of the interval's level, stands in.
-
-The error still *falls* if the fall is more than a twentieth of the error and more than 1.64 s. It has *settled* if the
-fall is less than a twentieth of the error or half of s, and with 1.64 s more not above a tenth of it, the interval is
-narrow enough, and the answers are not so few that the curve may be flat because it has not begun to fall. It counts as
-settled as well once it lies within an informative interval of the noise ceiling (`nearer.evaluation.ceiling`) whose
-lower end is near: what is left to gain is then small, whether the error falls or not. An error whose interval contains
-one half is that of *guessing*, unless it is so wide that nothing is known. All this is about predictions; distances may
-need more answers than predictions do.
+The last error is compared with that of about half as many comparisons, by the standard error of their difference: it
+falls, has settled, is that of guessing, or nothing is known (the page on mathematics has the rule). All this is about
+predictions; distances may need more answers than predictions do.
 """
 
 from __future__ import annotations
@@ -117,10 +105,6 @@ def learning_curve(
     level, n_jobs, random_state
         As for `held_out_error`.
 
-    Returns
-    -------
-    LearningCurve
-
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
@@ -137,16 +121,16 @@ def learning_curve(
     units = group_indices(judged, by)
     rng = stream(random_state, "split")
     orders = [_order(units, rng) for _ in range(n_repeats)]
-    wanted = _checked_sizes(sizes, judged, min(order.n_most for order in orders), n_sizes)
-    ends = np.array([[order.first_end(size) for size in wanted] for order in orders])
+    wanted = _checked_sizes(sizes, judged, min(len(rows) for rows, _, _ in orders), n_sizes)
+    ends = np.array([whole[np.searchsorted(whole, wanted)] for _, whole, _ in orders])
+    tests = [test for _, _, test in orders]
     tasks = [
-        Task(estimator, np.sort(order.rows[:end]), order.test)
-        for order, row in zip(orders, ends, strict=True)
-        for end in row
+        Task(estimator, np.sort(rows[:end]), test)
+        for (rows, _, test), of_repeat in zip(orders, ends, strict=True)
+        for end in of_repeat
     ]
     found = evaluate_all(tasks, judged, n_jobs, "learning curve")
-    tested = np.concatenate([order.test for order in orders])
-    repeats = np.repeat(np.arange(n_repeats), [len(order.test) for order in orders])
+    tested, repeats = np.concatenate(tests), np.repeat(np.arange(n_repeats), [len(test) for test in tests])
     weights, clusters = judged.sample_weight[tested], units[tested]
     wrong = [np.concatenate([each.predictions for each in found[size :: len(wanted)]]) for size in range(len(wanted))]
     errors, lows, highs = np.array([error_interval(each, weights, clusters, level, repeats) for each in wrong]).T
@@ -163,23 +147,10 @@ def _standard_error(
     return float(np.sqrt(variance + between))
 
 
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """One repeat: training rows in their order, where whole units end among them, and test rows."""
-
-    rows: NDArray[np.intp]
-    ends: NDArray[np.int64]
-    test: NDArray[np.intp]
-
-    @property
-    def n_most(self) -> int:
-        return len(self.rows)
-
-    def first_end(self, size: int) -> int:
-        return int(self.ends[np.searchsorted(self.ends, size)])
-
-
-def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
+def _order(
+    units: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.intp]]:
+    """Return the training rows of a repeat in their order, where whole units end among them, and the test rows."""
     counts = np.bincount(units)
     if len(counts) < 2:
         raise ValueError("all comparisons belong to one trial, which stays whole; nothing is left to test on")
@@ -190,7 +161,7 @@ def _order(units: NDArray[np.intp], rng: np.random.Generator) -> _Order:
     place[order] = np.arange(len(order))
     rows = np.argsort(place[units], kind="stable")
     n_train = len(rows) - int(from_end[n_test - 1])
-    return _Order(rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:]))
+    return rows[:n_train], np.cumsum(counts[order[: len(order) - n_test]]), np.sort(rows[n_train:])
 
 
 def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int, n_sizes: int) -> NDArray[np.int64]:
@@ -198,27 +169,26 @@ def _checked_sizes(sizes: ArrayLike | None, comparisons: Comparisons, most: int,
         half = max(most // 2, 1)
         steps = np.geomspace(half, min(comparisons.n_objects, half), n_sizes - 1)
         return np.unique(np.append(np.rint(steps).astype(np.int64), most))
-    wanted = np.atleast_1d(np.asarray(sizes))
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu" or wanted.min() < 1:
-        raise ValueError(f"sizes must be integers >= 1, got {sizes!r}")
+    wanted = checked_counts("sizes", sizes)
     if wanted.max() > most:
         raise ValueError(
             f"a training part of {wanted.max()} comparisons was asked for, but {most} of {len(comparisons)} are left "
             "outside the test part; ask for fewer, or leave sizes out"
         )
-    return np.unique(wanted).astype(np.int64)
+    return wanted
+
+
+def checked_counts(name: str, values: ArrayLike) -> NDArray[np.int64]:
+    """Return a list of integers >= 1, each once, in order."""
+    counts = np.atleast_1d(np.asarray(values))
+    if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iu" or counts.min() < 1:
+        raise ValueError(f"{name} must be integers >= 1, got {values!r}")
+    return np.unique(counts).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class Trend(Result):
-    """Whether the error of a learning curve still falls.
-
-    Attributes
-    ----------
-    kind : {"guessing", "unknown", "falls", "settled"}
-    sentence : str
-        The figures, and whether more answers would help.
-    """
+    """Whether the error of a learning curve still falls, in a word and in a sentence with figures."""
 
     kind: Kind
     sentence: str
@@ -238,25 +208,14 @@ def trend(
 ) -> Trend:
     """Return whether the error of a learning curve still falls; sizes ascend, and there is at least one.
 
-    Parameters
-    ----------
-    sizes, errors, lows, highs : sequences of float
-    level : float
-        Of the intervals.
-    few : bool
-        Whether the answers are so few that a flat curve may not have begun to fall.
-    ceiling : NoiseCeiling, optional
-        The noise ceiling, where it is known.
-    fall_errors : sequence of float or None, optional
-        Standard errors of the difference of each error from the last.
-    unit : str
-        What there may be too few of: answers, or people where they are held out whole.
+    ``few``: a flat curve may not have begun to fall. ``fall_errors``: standard errors of the difference of each error
+    from the last. ``unit``: what there may be too few of; people where they are held out whole.
 
     Examples
     --------
     >>> trend([400, 800], [0.2, 0.15], [0.18, 0.13], [0.22, 0.17])
     Trend(kind='falls', sentence='From 400 to 800 comparisons the error fell from 20.0% to 15.0%: more answers would \
-still make predictions better.')
+    still make predictions better.')
     >>> trend([400, 800], [0.152, 0.15], [0.13, 0.13], [0.17, 0.17]).kind
     'settled'
     """

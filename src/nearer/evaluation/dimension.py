@@ -17,7 +17,7 @@ from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, Grouping, group_indices, guessing_p_value
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.curves import CHANCE
+from nearer.evaluation.curves import CHANCE, checked_counts
 from nearer.evaluation.distances import DISTANCES_GOOD, split_half
 from nearer.evaluation.held_out import WholeKFold, cross_validate, number_folds, read_weighted
 from nearer.evaluation.intervals import clustered_variance
@@ -34,10 +34,8 @@ class DimensionChoice(Result):
     Attributes
     ----------
     candidates : ndarray of int, shape (k,)
-    errors : ndarray, shape (k,)
+    errors, standard_errors : ndarray, shape (k,)
         Cross-validated error of the map in each dimension.
-    standard_errors : ndarray, shape (k,)
-        Of these errors.
     chosen : int or None
         None where no dimension can be determined: held-out answers are predicted no better than by guessing, or the
         answers may be guesses.
@@ -107,10 +105,6 @@ def choose_dimension(
     n_splits, by, n_jobs, random_state
         As for `held_out_error`.
 
-    Returns
-    -------
-    DimensionChoice
-
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
@@ -120,7 +114,10 @@ def choose_dimension(
     2
     """
     judged = read_weighted(comparisons)
-    tried = _checked_candidates(candidates, judged.n_objects)
+    tried, n = checked_counts("candidates", candidates), judged.n_objects
+    tried = tried[tried < n]
+    if tried.size == 0:
+        raise ValueError(f"{n} objects have at most {n - 1} dimensions; all candidates are above that")
     units = group_indices(judged, by)
     folds = list(WholeKFold(n_splits, by=by, random_state=random_state).split(judged))
     models = [clone(estimator).set_params(n_components=p) for p in tried.tolist()]
@@ -151,13 +148,3 @@ def _reliabilities(
     except ValueError:
         return None
     return np.array([each.reliability for each in found])
-
-
-def _checked_candidates(candidates: Sequence[int], n_objects: int) -> NDArray[np.int64]:
-    tried = np.atleast_1d(np.asarray(candidates))
-    if tried.ndim != 1 or tried.size == 0 or tried.dtype.kind not in "iu" or tried.min() < 1:
-        raise ValueError(f"candidates must be integers >= 1, got {candidates!r}")
-    possible = np.unique(tried[tried < n_objects]).astype(np.int64)
-    if possible.size == 0:
-        raise ValueError(f"{n_objects} objects have at most {n_objects - 1} dimensions; all candidates are above that")
-    return possible

@@ -1,42 +1,9 @@
-r"""The distances of a map: as a matrix for other programs, and whether other answers would reproduce them.
+"""The distances of a map: as a matrix for other programs, and whether other answers would reproduce them.
 
-**Which distances.** A method that finds one map has the distances on it. A `PosteriorEmbedding` has many maps, in as
-many dimensions as the answers call for, and its matrix is the mean of their distances,
-
-    D_ab = mean over draws of |x_a - x_b|,
-
-each draw scaled to the size of the map. Of all matrices this one has the smallest expected squared error, as far as the
-model of answers is right, and it does not depend on how many dimensions the map is drawn in. The *spread* S_ab is the
-standard deviation of the same distance over the draws or, for a method with one map, over the maps of resampled
-answers, times the factor that their ellipses were calibrated with.
-
-**Split-half reliability.** Split the answers at random into two halves, whole trials or people at a time; fit the same
-method, in the same number of dimensions, to each half; and correlate the distances of all pairs of objects on the one
-map with those on the other, over the objects that both halves compare. Distances need no alignment, and their ranks
-(Spearman's correlation) neither a common scale nor a common shape of it, which comparisons do not fix. Let r be the
-mean over several such splits. If the distances of a map are the true ones plus errors, those of the two halves are
-independent, and twice the answers halve their variance, then those of a map of all answers would correlate with those
-of another map, of as many other answers, at
-
-    R = 2 r / (1 + r)                                                                   (Spearman 1910, Brown 1910),
-
-and with the true distances at sqrt(R). For k times as many answers, R becomes k R / (1 + (k - 1) R). Where answers are
-few, errors fall faster than that and R is too low, which is the safe side. In simulated studies the correlation with
-the true distances was at least 0.9 in 19 of 20 studies with R of 0.9 or more, and at least 0.75 from 0.6 on:
-`DISTANCES_GOOD` and `DISTANCES_FAIR` are these two. The same holds for 95% ellipses of a typical size of up to 0.4 and
-0.8 of the typical distance.
-
-**Too few dimensions.** A map of two dimensions of something that has three is reproduced well and wrong all the same.
-What is missing is missing in both halves, so that their agreement does not show it. Maps of enough dimensions do: with
-d the distances on the map of one half, and D those of the other half in enough dimensions,
-
-    V = cor(d, D)^2 / (cor(d, d') cor(D, D'))
-
-is the squared correlation that both would have without noise (Spearman's correction for attenuation; d' and D' are
-those of the other halves). It is the validity of the map as a picture of all dimensions, and the reliability is R V.
-
-**Limit.** A bias that both halves share otherwise is not seen, such as that of a method that shrinks rarely compared
-objects to the center. The held-out error, compared with the noise ceiling, shows it. Both are needed.
+The matrix of a `PosteriorEmbedding` is the mean over draws of all dimensions, the spread its standard deviation; that
+of a method with one map is of resampled maps, calibrated as their ellipses are. The reliability R = 2 r / (1 + r)
+(Spearman 1910, Brown 1910), r correlating the ranks of distances on maps of two halves of the answers, is multiplied by
+the validity V where the answers call for more dimensions. The page on mathematics has both, and their limits.
 """
 
 from __future__ import annotations
@@ -92,11 +59,6 @@ class Distances(Result):
         The standard deviation of each; None where it is not known.
     objects : ndarray, shape (n,)
         Labels, in the order of rows and columns.
-
-    Examples
-    --------
-    >>> Distances(np.array([[0.0, 1.0], [1.0, 0.0]]), None, np.array(["a", "b"])).matrix[0, 1]
-    np.float64(1.0)
     """
 
     matrix: FloatArray
@@ -113,10 +75,6 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
         Of a posterior, the mean distances of its draws; otherwise the distances on the map.
     places : Bootstrap, optional
         Of this map, for the spread of a method that finds one map.
-
-    Returns
-    -------
-    Distances
 
     Examples
     --------
@@ -163,13 +121,7 @@ def matrix_csv(matrix: FloatArray, objects: Labels) -> str:
 
 
 def describe_reliability(reliability: float) -> str:
-    """Return in words how reproducible distances are.
-
-    Examples
-    --------
-    >>> describe_reliability(0.7)
-    'would come out alike only roughly with other answers'
-    """
+    """Return in words how reproducible distances are."""
     if reliability >= DISTANCES_GOOD:
         return "would come out much the same with other answers"
     if reliability >= DISTANCES_FAIR:
@@ -214,9 +166,8 @@ class SplitHalf(Result):
         The same for all answers (Spearman-Brown), times ``validity``; 0 where ``half`` is below 0.
     low, high : float
         The least and the greatest reliability that a single split would give. No confidence interval.
-    n_splits : int
-    n_objects : int
-        How many objects both halves compare, in the split where they are fewest.
+    n_splits, n_objects : int
+        Splits, and how many objects both halves compare in the split where they are fewest.
     by : {"trials", "annotators", "questions"}
         What was kept whole.
     validity : float
@@ -240,15 +191,14 @@ class SplitHalf(Result):
 
     def summary(self) -> str:
         """Return the reliability, its range over splits and the validity as text."""
+        explained = ""
+        if self.validity < 1:
+            share = percent(self.validity)
+            explained = f"; distances in its dimensions explain {share} of the variance of those in all of them"
         return (
             f"distances on the map {describe_reliability(self.reliability)}: reliability {self.reliability:.2f} "
-            f"({self.low:.2f} to {self.high:.2f} in {pluralize(self.n_splits, 'split')}){self._validity_text()}"
+            f"({self.low:.2f} to {self.high:.2f} in {pluralize(self.n_splits, 'split')}){explained}"
         )
-
-    def _validity_text(self) -> str:
-        if self.validity >= 1:
-            return ""
-        return f"; distances in its dimensions explain {percent(self.validity)} of the variance of those in all of them"
 
 
 class Halves(NamedTuple):
@@ -281,6 +231,7 @@ def split_half(
     estimator : estimator of `nearer.embedding`
         Copies of it are fitted, two for each split.
     comparisons : Comparisons or array-like, shape (m, 3) or (m, 4)
+        Four units or more, two comparisons for each object in each half, and five objects in both.
     unrestricted : estimator of `nearer.embedding`, optional
         One with as many dimensions as the answers call for, where the other has fewer: twice as many fits. Left out,
         the dimensions of the map are taken to be enough.
@@ -292,16 +243,6 @@ def split_half(
         Fits at a time; 1 if left out, -1 for all cores.
     random_state : None, int, SeedSequence, Generator or RandomState
         For the splits.
-
-    Returns
-    -------
-    SplitHalf
-
-    Raises
-    ------
-    ValueError
-        With fewer than four units, fewer than five objects in both halves, or halves with fewer than two comparisons
-        for each object.
 
     Examples
     --------
@@ -353,7 +294,14 @@ def maps_of_halves(
     """Return for each method, and each split, the maps of both halves and which objects both halves compare."""
     kept, units = resolve_grouping(judged, by), group_indices(judged, by)
     sizes = np.bincount(units)
-    _check_sample_size(judged, len(sizes), kept)
+    n_seen = int(seen_objects(judged).sum())
+    if len(sizes) < 4:
+        raise ValueError(f"{len(sizes)} of the {kept}, which stay whole, cannot be split into two halves; ask more")
+    if len(judged) < 2 * _MIN_COMPARISONS * n_seen:
+        raise ValueError(
+            f"{pluralize(len(judged), 'comparison')} of {pluralize(n_seen, 'object')} are too few to make a map of "
+            f"each half; ask at least {pluralize(2 * _MIN_COMPARISONS * n_seen, 'comparison')}"
+        )
     first = [_first_half(sizes, rng)[units] for _ in range(n_splits)]
     parts = [judged[np.flatnonzero(half == which)] for half in first for which in (True, False)]
     tasks = [(method, part) for method in methods for part in parts]
@@ -369,20 +317,8 @@ def maps_of_halves(
 def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) -> float | None:
     """Return the typical half axis of the objects' ellipses, as a share of the typical distance between two objects.
 
-    The typical ellipse is the median over objects of the root mean square of its half axes, the typical distance the
-    median over pairs of objects.
-
-    Parameters
-    ----------
-    embedding : ndarray, shape (n, p)
-    covariances : ndarray, shape (n, p, p)
-    radius : float
-        Of an ellipse, in standard deviations.
-
-    Returns
-    -------
-    float or None
-        None where the typical distance is 0.
+    The median over objects of the root mean square of the half axes at ``radius`` standard deviations, over the median
+    distance between pairs of objects of the map, (n, p); None where that is 0.
 
     Examples
     --------
@@ -395,18 +331,6 @@ def ellipse_size(embedding: FloatArray, covariances: FloatArray, radius: float) 
         return None
     half_axes = radius * np.sqrt(np.trace(covariances, axis1=1, axis2=2) / embedding.shape[1])
     return float(np.median(half_axes)) / apart
-
-
-def _check_sample_size(comparisons: Comparisons, n_units: int, by: Grouping) -> None:
-    seen = int(seen_objects(comparisons).sum())
-    if n_units < 4:
-        raise ValueError(f"{n_units} of the {by}, which stay whole, cannot be split into two halves; ask more")
-    if len(comparisons) < 2 * _MIN_COMPARISONS * seen:
-        raise ValueError(
-            f"{pluralize(len(comparisons), 'comparison')} of {pluralize(seen, 'object')} are too few to make a map "
-            "of each "
-            f"half; ask at least {pluralize(2 * _MIN_COMPARISONS * seen, 'comparison')}"
-        )
 
 
 def _first_half(sizes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -250,10 +250,6 @@ def held_out_error(
         Fits at a time; 1 if left out, -1 for all cores.
     random_state : None, int, SeedSequence, Generator or RandomState
 
-    Returns
-    -------
-    HeldOutError
-
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets

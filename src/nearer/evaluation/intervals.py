@@ -1,23 +1,8 @@
-"""Confidence intervals of an error from correlated answers.
+"""Confidence intervals of an error from correlated answers, which are right or wrong together in clusters.
 
-Rows of one trial, and answers of one person, tend to be right or wrong together, so that their effective number is
-smaller. With w_q the weights of the rows, r_q their residuals (1 wrong, 1/2 tie, 0 right, less the error) and C
-clusters, the variance of the error is that of a ratio,
-
-    V = C / (C - 1) * sum_c (sum_{q in c} w_q r_q)^2 / (sum_q w_q)^2.
-
-The error is then as well known as a share among e (1 - e) / V independent answers, and Wilson's interval for such a
-share stays inside [0, 1] and is not empty at an error of 0.
-
-V is about *these* maps: how their error on further answers differs from that on the answers at hand. The K maps of
-cross-validation are fitted to largely the same answers, and the variance between maps of other answers has no unbiased
-estimate from one set of folds (Bengio and Grandvalet, 2004). Nadeau and Bengio (2003) put the correlation between folds
-at the share of answers that are tested, 1 / K, which gives
-
-    (1 / K + 1 / (K - 1)) / (1 / K) = 1 + K / (K - 1)
-
-times the variance, rather too large than too small. With V times that, the interval is for the expected error of the
-method with so many answers about these objects.
+An error e with the variance V of a ratio over clusters is as well known as a share among e (1 - e) / V independent
+answers: Wilson's interval. For the K overlapping training parts of cross-validation V is multiplied by 1 + K / (K - 1)
+(Nadeau and Bengio 2003), which makes the interval one for the expected error of the method.
 """
 
 from __future__ import annotations

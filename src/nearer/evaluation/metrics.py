@@ -1,19 +1,8 @@
 """How well an embedding or a Gram matrix agrees with comparisons: errors, margins, calibration, scorers.
 
-A comparison says that the near pair (i, j) is more alike than the far pair (l, k). Its margin is
-
-    gamma = y * (d2(l, k) - d2(i, j)),        d2(a, b) = |x_a - x_b|^2 = g_aa - 2 g_ab + g_bb,
-
-and the error is the weighted share of negative margins. **A tie counts one half**: counting it as satisfied
-rewards a method that leaves unseen objects at the origin, where every comparison between them is a tie.
-
-Two distances that are equal on paper differ in the last bits in floating point, so a margin of at most 1e-12
-times the sum of its two squared distances is a tie, and `margins` returns it as exactly zero. Counting signs
-after that (`error_from_margins`) needs no tolerance.
-
-Probabilities are calibrated if of all predictions with a confidence c, the larger of both probabilities, a share of c
-is right. Which way round a row is written changes nothing there: a prediction is right if the answer is the likelier
-one, and half right at exactly one half.
+The error is the weighted share of negative margins gamma = y * (d2(far) - d2(near)). **A tie counts one half**:
+counting it as satisfied rewards a method that leaves unseen objects at the origin. Margins of at most 1e-12 times the
+sum of their two squared distances are ties up to rounding, and exactly zero.
 """
 
 from __future__ import annotations
@@ -40,13 +29,7 @@ from nearer.optimize.problems.margins import soft_error as soft_error
 
 
 class MarginStatistics(NamedTuple):
-    """Weighted mean and variance of the margins, the two moments the margin distribution is judged by.
-
-    Examples
-    --------
-    >>> MarginStatistics(mean=1.0, variance=0.25).variance
-    0.25
-    """
+    """Weighted mean and variance of the margins, the two moments the margin distribution is judged by."""
 
     mean: float
     variance: float
@@ -61,7 +44,7 @@ def comparison_error(
     sample_weight: ArrayLike | None = None,
     ties: Ties = "half",
 ) -> float:
-    """Weighted share of comparisons with a negative margin.
+    """Weighted share of comparisons with a negative margin, from 0 to 1.
 
     Parameters
     ----------
@@ -71,17 +54,10 @@ def comparison_error(
         Coordinates of the objects. Give this or ``gram``, not both.
     gram : array of shape (n, n), optional
         Gram matrix of the objects.
-    y : array of shape (m,), optional
-        Answers, +1 or -1, unless the comparisons have their own.
-    sample_weight : array of shape (m,), optional
-        Weights, unless the comparisons have their own.
+    y, sample_weight : array of shape (m,), optional
+        Answers, +1 or -1, and weights, unless the comparisons have their own.
     ties : {"half", "satisfied"}
         Whether a tie counts one half, or nothing at all as in the paper.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
 
     Examples
     --------
@@ -104,22 +80,12 @@ def margins(
     gram: ArrayLike | None = None,
     y: ArrayLike | None = None,
 ) -> FloatArray:
-    """Margins gamma = y * (d2(far) - d2(near)); exactly zero for ties up to rounding.
+    """Margins gamma = y * (d2(far) - d2(near)), (m,); exactly zero for ties up to rounding.
 
     Parameters
     ----------
-    comparisons : Comparisons or array of shape (m, 3) or (m, 4)
-        Triplets or quadruplets.
-    embedding : array of shape (n, p), optional
-        Coordinates of the objects. Give this or ``gram``, not both.
-    gram : array of shape (n, n), optional
-        Gram matrix of the objects.
-    y : array of shape (m,), optional
-        Answers, +1 or -1, unless the comparisons have their own.
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    comparisons, embedding, gram, y
+        As in `comparison_error`.
 
     Examples
     --------
@@ -138,17 +104,12 @@ def margin_statistics(
     y: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> MarginStatistics:
-    """Weighted mean and variance of the margins.
+    """Weighted mean and variance of the margins: the mean squared deviation, as the weights are taken to sum to one.
 
     Parameters
     ----------
     comparisons, embedding, gram, y, sample_weight
         As in `comparison_error`.
-
-    Returns
-    -------
-    MarginStatistics
-        ``mean`` and ``variance`` (the mean squared deviation: the weights are taken to sum to one).
 
     Examples
     --------
@@ -268,15 +229,8 @@ class ReliabilityCurve(NamedTuple):
     ----------
     weight : ndarray of shape (n_bins,)
         How many predictions are in a bin, or their total weight.
-    confidence : ndarray of shape (n_bins,)
-        Their mean confidence; NaN in an empty bin.
-    right : ndarray of shape (n_bins,)
-        The share of them that was right; NaN in an empty bin.
-
-    Examples
-    --------
-    >>> round(ReliabilityCurve(np.array([3.0, 1.0]), np.array([0.6, 0.9]), np.array([0.6, 0.5])).error, 6)
-    0.1
+    confidence, right : ndarray of shape (n_bins,)
+        Their mean confidence, and the share of them that was right; NaN in an empty bin.
     """
 
     weight: FloatArray
@@ -298,7 +252,8 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Compare the confidence of predictions with the share of them that is right, in bins of equal width.
 
-    For calibrated probabilities both are the same in every bin, up to noise.
+    For calibrated probabilities both are the same in every bin, up to noise. The confidence is the larger of the two
+    probabilities, and a prediction of one half is half right.
 
     Parameters
     ----------
@@ -309,10 +264,6 @@ def reliability_curve(
     sample_weight : array of shape (m,), optional
         Non-negative, not all zero.
     n_bins : int
-
-    Returns
-    -------
-    ReliabilityCurve
 
     Examples
     --------
@@ -347,17 +298,9 @@ def expected_calibration_error(
     sample_weight: ArrayLike | None = None,
     n_bins: int = 15,
 ) -> float:
-    """Return the mean gap between the confidence of predictions and the share that is right, over bins of confidence.
+    """Return the mean gap between confidence and share right over the bins of `reliability_curve`, from 0 to 1.
 
-    Parameters
-    ----------
-    probability, y, sample_weight, n_bins
-        As in `reliability_curve`.
-
-    Returns
-    -------
-    float
-        Between 0 and 1. With m predictions, even a calibrated method has about sqrt(n_bins / m) / 3.
+    With m predictions, even a calibrated method has about sqrt(n_bins / m) / 3.
 
     Examples
     --------

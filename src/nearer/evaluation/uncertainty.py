@@ -1,52 +1,8 @@
-r"""How far to trust the place of each object: maps of resampled answers, and calibrated ellipses.
+"""How far to trust the place of each object: maps of resampled answers, and calibrated ellipses.
 
-**Resampling.** Each unit (trial, annotator or question) gets a weight from a flat Dirichlet distribution, the
-Bayesian bootstrap of Rubin (1981): as multinomial counts have it, mean 1 and variance near 1, but never 0, so that no
-object loses all its answers. The estimator is fitted again from its own start, so that a fit that can end in another
-basin does so here too. The map X* is aligned with the reference X (Procrustes), and
-
-    S_i = mean over resamples of (x*_i - x_i) (x*_i - x_i)^T.
-
-The deviation is from the reference, not from the mean of the resamples, so that a bias that resampling shows counts.
-That alone covers too little or too much: the estimator is neither linear nor unbiased, as a penalty shrinks the map,
-wrong answers distort it, and alignment takes up some of the variance.
-
-**Calibration.** Copies of the data come from a map and noise whose copies look like the data. There the truth is known,
-so that its squared distances from fitted maps,
-
-    d^2_ik = e_ik^T S_i^{-1} e_ik,        e_ik = (true - fitted place of i in copy k, after Procrustes alignment),
-
-can be compared with chi^2_p. The covariances are
-
-    C_i = c S_i,        c = (95% point of all d^2_ik) / (95% point of chi^2_p),
-
-and an ellipse of another level has the radius that covers as many e_ik. One number c serves all objects: S_i says
-which objects, and which directions, are less certain, and the copies say how large everything is. In copies rows are
-answered independently. Where units have several rows, the S_i of d^2 is therefore that of resampled rows, and c
-multiplies the one of resampled units, which keeps the correlation of answers of a unit.
-
-**Copies.** A copy asks the same questions. A map X answers them, and errs with a probability that depends on how clear
-a question is: on its rank among all questions by the difference of the two squared distances, or by their ratio,
-whichever predicts the errors of the fitted map better. The probabilities at the middles of five groups of equal numbers
-of questions describe the noise; between them it is interpolated. Flips, logistic noise, noise that grows with distance
-and much else are of this form. The fitted map itself would be a poor X: it agrees with its own answers better than the
-truth does, and is already shrunk. So X and the probabilities are found by indirect inference: with Y the map of the
-data, t the shares of answers in the five groups that it has wrong, and E[.] the mean over copies,
-
-    E[fitted map] = Y,        E[shares that the fitted map has wrong] = t.
-
-Both are solved by stochastic approximation, starting at (Y, t): a step adds what is missing, steps become shorter, and
-the second half of the path is averaged. Probabilities stay between 0 and 1/2.
-
-**People.** Answers of one person are correlated. By trials, ellipses are about further answers of the same people; by
-annotators, the default where enough people are known, about further people, and larger where people differ. As these
-are few, random weights understate the variance, and quantiles of a normal distribution are too small: S_i is multiplied
-by `small_sample_factor`, squared.
-
-**Limits.** The copies are answered by a map of as many dimensions as the one shown: where the truth has more, ellipses
-are too small. Those of `PosteriorEmbedding` are of draws with all dimensions that the answers call for, projected onto
-the map. An estimator that tunes itself is tuned once, on all answers; the variance of that choice is not included.
-Coverage is an average over objects, not that of each object. The page on validity has it.
+Units (trials, annotators or questions) get random weights (the Bayesian bootstrap of Rubin 1981), and S_i is the mean
+squared deviation of the places from the map of all answers. Covariances are C_i = c S_i, with c such that they hold the
+truth in 95% of simulated copies of the data. The page on mathematics has how copies are made, and the limits.
 """
 
 from __future__ import annotations
@@ -111,7 +67,6 @@ class Bootstrap(Result):
     covariances : ndarray, shape (n, p, p)
         Around the reference. Calibrated, so that they are larger or smaller than those of ``maps``.
     objects : ndarray, shape (n,)
-        Labels.
     inflation : float
         The factor c between both; 1 without calibration.
     distances : ndarray, shape (k,)
@@ -157,29 +112,12 @@ class Bootstrap(Result):
         return float(np.sqrt(squared))
 
     def ellipses(self, level: float = 0.95, axes: tuple[int, int] = (0, 1)) -> FloatArray:
-        """Return an ellipse for each object, (n, 5): center, half axes (longer first), angle in degrees.
-
-        Each covers the true place of its object with this probability; `nearer.plotting.plot_map` draws them.
-
-        Parameters
-        ----------
-        level : float
-            Between 0 and 1.
-        axes : pair of int
-            Which two axes of the map.
-        """
+        """Return an ellipse on two axes for each object, (n, 5): center, half axes (longer first), angle in degrees."""
         radius = self.radius(level, min(2, self.embedding.shape[1]))
         return covariance_ellipses(self.embedding, self.covariances, radius, axes)
 
     def covers(self, truth: ArrayLike, level: float = 0.95) -> NDArray[np.bool_]:
-        """Return for each object whether its true place, aligned with the map, is in its ellipse (ellipsoid).
-
-        Parameters
-        ----------
-        truth : array of shape (n, p)
-            Aligned with the map by all objects (Procrustes).
-        level : float
-        """
+        """Return for each object whether its true place, once aligned with the map by all, is in its ellipsoid."""
         points = checked_points(truth, "truth")
         if points.shape != self.embedding.shape:
             raise ValueError(f"truth must have the shape {self.embedding.shape} of the map, got {points.shape}")
@@ -210,18 +148,14 @@ def bootstrap(
     n_resamples : int
         At least 10.
     by : {"trials", "annotators", "questions"}, optional
-        What is resampled as a whole, as for `WholeKFold`: without trials, by="trials" means questions. Left out:
-        annotators where answers are known to be of enough people, else trials; see `nearer.data.groups`.
+        What is resampled as a whole, as for `WholeKFold`. Left out: annotators where answers are known to be of enough
+        people, else trials; see `nearer.data.groups`.
     n_simulations : int
         Copies of the data for the calibration, which takes 32 further fits. 0 leaves it out: the ellipses are then
         mostly too small.
     n_jobs : int, optional
         Fits at a time; 1 if left out, -1 for all cores. The result is the same for any number.
     random_state : int, Generator, SeedSequence or None
-
-    Returns
-    -------
-    Bootstrap
 
     Examples
     --------
@@ -242,7 +176,8 @@ def bootstrap(
     judgments = as_comparisons(comparisons, n_objects=estimator.n_objects)
     kept = resolve_grouping(judgments, by) if by else default_resampling_unit(judgments)
     units = _units(judgments, kept)
-    model = _fitted(estimator, judgments)
+    fitted_to = getattr(estimator, "comparisons_", None)
+    model: OrdinalEmbedding = estimator if fitted_to is judgments else clone(estimator).fit(judgments)
     draws = model._map_draws(int(n_resamples), random_state)
     if draws is not None:
         return Bootstrap(model.embedding_, *draws, model.objects_)
@@ -272,13 +207,6 @@ def bootstrap(
     covariances[~fits.seen] = np.cov(model.embedding_[fits.seen].T).reshape(maps.shape[2], -1)
     distances = np.sort(distances) / inflation
     return Bootstrap(model.embedding_, maps, covariances, judgments.objects, inflation, distances, kept)
-
-
-def _fitted(estimator: OrdinalEmbedding, comparisons: Comparisons) -> OrdinalEmbedding:
-    if getattr(estimator, "comparisons_", None) is comparisons:
-        return estimator
-    fitted: OrdinalEmbedding = clone(estimator).fit(comparisons)
-    return fitted
 
 
 def _units(comparisons: Comparisons, kept: Grouping) -> NDArray[np.intp]:
@@ -320,7 +248,8 @@ class Simulator:
 def fit_simulator(comparisons: Comparisons, embedding: FloatArray, fit: Fit, rng: np.random.Generator) -> Simulator:
     """Return the simulator whose answers make the estimator find this embedding, and as many answers wrong.
 
-    Each object is in at least one comparison; ``embedding`` is the estimator's map of these.
+    Indirect inference, by stochastic approximation. Each object is in at least one comparison; ``embedding`` is the
+    estimator's map of these.
     """
     centred = embedding - embedding.mean(axis=0)
     clearness = choose_clearness(comparisons, centred)
@@ -417,17 +346,15 @@ class _BootstrapFits:
 
     def resampled(self, units: NDArray[np.intp], n_resamples: int, rng: np.random.Generator) -> FloatArray:
         """Return maps of answers with a random weight for each unit, aligned with the reference, (b, n, p)."""
-        before = self.comparisons.sample_weight
+        before, seen = self.comparisons.sample_weight, self.seen
 
         def drawn() -> Comparisons:
             weights = before * rng.exponential(size=units.max() + 1)[units]
             # A penalty may be in units of one comparison: the sum of weights stays.
             return replace(self.comparisons, weights=weights * (before.sum() / weights.sum()))
 
-        seen = self.seen
-        return np.array(
-            [_aligned(points, self.reference, seen) for points in self.fit(drawn() for _ in range(n_resamples))]
-        )
+        maps = self.fit(drawn() for _ in range(n_resamples))
+        return np.array([_aligned(points, self.reference, seen) for points in maps])
 
     def distances(self, spread: FloatArray, n_simulations: int, rng: np.random.Generator) -> FloatArray:
         """Return squared Mahalanobis distances of true from fitted places in copies of the data, (k * n seen,)."""
@@ -444,8 +371,7 @@ def _map(estimator: OrdinalEmbedding, comparisons: Comparisons) -> FloatArray:
     with warnings.catch_warnings():
         # One fit of hundreds that stops early changes no ellipse; the fit to all answers has warned already.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted: FloatArray = clone(estimator).fit(comparisons).embedding_
-    return fitted
+        return clone(estimator).fit(comparisons).embedding_
 
 
 def _aligned(points: FloatArray, onto: FloatArray, seen: NDArray[np.bool_]) -> FloatArray:
