@@ -1,10 +1,7 @@
 """The researcher's side: a live page, actions, and the answers to download; all behind the secret.
 
-The secret is a long random word of which the database has a hash alone.
-
-People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, by a few
-statements whatever the number of answers, in a thread of its own, apart from the one that writes; results are kept
-for a moment, so that several tabs cost what one does. Whatever takes longer is up to the engine.
+People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, in a
+thread apart from the one that writes, and results are kept for a moment. Whatever takes longer is up to the engine.
 """
 
 from __future__ import annotations
@@ -119,14 +116,13 @@ class ResearcherRoutes:
         if key is None:
             return await self._guarded(self.page)(request)
         await self._check_secret(request, key)
-        response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
+        response = RedirectResponse("/researcher", status_code=303)
         set_cookie(response, self.cookie, key, self.survey.secure)
         return response
 
     async def page(self, _: Request) -> Response:
         """Send the live page."""
-        html = self.survey.page("researcher.html", title=self.survey.study.settings.title)
-        return HTMLResponse(html, headers={"cache-control": "no-store"})
+        return HTMLResponse(self.survey.page("researcher.html", title=self.survey.study.settings.title))
 
     async def state(self, _: Request) -> Response:
         """Send the state of the live page."""
@@ -156,7 +152,7 @@ class ResearcherRoutes:
             raise ValueError(f"codes must be a list of at most {_MAX_CODES}")
         settings = self.survey.study.settings
         found = await read(self.database, lambda connection: look_up_codes(connection, settings, codes))
-        return JSONResponse({"codes": [each.to_dict() for each in found]}, headers={"cache-control": "no-store"})
+        return JSONResponse({"codes": [each.to_dict() for each in found]})
 
     async def download_csv(self, _: Request) -> Response:
         """Send all answers as CSV."""
@@ -196,12 +192,11 @@ async def _read_fields(request: Request) -> dict[str, Any]:
 
 
 def _json_response(content: bytes) -> Response:
-    return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
+    return Response(content, media_type="application/json")
 
 
 def _download(content: bytes, media_type: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-    return Response(content, media_type=media_type, headers=headers)
+    return Response(content, media_type=media_type, headers={"content-disposition": f'attachment; filename="{name}"'})
 
 
 def _parquet(columns: Columns) -> bytes:

@@ -1,10 +1,8 @@
 """The objects of a study: a file each, a row of objects.csv each, or both.
 
-The name of a file without its ending is the label of the object. Labels are kept in Unicode's form NFC: one system
-writes an accent as a letter of its own, another does not, and answers name objects by their labels.
-
-Nothing outside the folder ``stimuli`` is ever shown to people: a link is followed to its end, and left out if that lies
-elsewhere, so that no file of the study itself, such as its answers, can be read through one.
+The name of a file without its ending is the label of the object, in Unicode's form NFC: one system writes an accent as a
+letter of its own, another does not. Nothing outside the folder ``stimuli`` is ever shown to people: a link that leads
+elsewhere is left out, so that no file of the study itself, such as its answers, can be read through one.
 """
 
 from __future__ import annotations
@@ -50,24 +48,12 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Stimulus:
-    """What people are shown of one object.
+    """What people are shown of one object."""
 
-    Attributes
-    ----------
-    label : str
-        The name of the object in answers and maps; people do not see it.
-    caption : str
-        What is below a picture, sound or film, or "" for nothing; of a text, the text itself.
-    kind : {"text", "image", "audio", "video"}
-    file : Path or None
-        With links resolved; None for a text of objects.csv.
-    media_type : str
-    """
-
-    label: str
-    caption: str
+    label: str  # its name in answers and maps, which people do not see
+    caption: str  # what is below a picture, sound or film; of a text, the text itself
     kind: Kind
-    file: Path | None
+    file: Path | None  # with links resolved; None for a text of objects.csv
     media_type: str
 
     @property
