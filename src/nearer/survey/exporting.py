@@ -35,7 +35,7 @@ def answer_columns(connection: Connection, study: Study) -> Columns:
     found = connection.execute(
         select(people.c.name, questions.c.id, questions.c.shown, questions.c.purpose, answers.c.chosen,
                answers.c.seconds, answers.c.received)
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), people.c.left_out.is_(False))
         .order_by(questions.c.id),
@@ -124,7 +124,7 @@ def catch_results(connection: Connection, study: Study) -> Catches | None:
     """
     found = connection.execute(
         select(people.c.name, questions.c.shown, answers.c.chosen)
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose == CATCH, people.c.left_out.is_(False))
         .order_by(people.c.id)

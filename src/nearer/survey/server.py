@@ -190,7 +190,10 @@ class Connections:
         if found is None:
             return False
         self.remove(found)
-        found.close(at_once=not found.is_idle)
+        if found.is_idle:
+            found.transport.close()  # what was sent still arrives
+        else:
+            found.transport.abort()
         return True
 
 
@@ -211,13 +214,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def is_idle(self) -> bool:
         """Whether nothing arrives and nothing is to be answered."""
         return not self._part and not self._n_bytes and (self.cycle is None or self.cycle.response_complete)
-
-    def close(self, *, at_once: bool) -> None:
-        """Close the connection; what was sent still arrives, unless it is ended at once."""
-        if at_once:
-            self.transport.abort()
-        else:
-            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is room."""

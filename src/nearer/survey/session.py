@@ -1,10 +1,8 @@
 """A participant's session: who it is, which questions they were given, what they answered, and what they see next.
 
-A person's questions are made as they are needed, a few ahead so that pictures can be loaded, and belong to that person.
-They are read once a request, and all that a request does is done in one transaction, in which no other server serves
-the same person (see `nearer.survey.store.Writer.submit`). So an answer to a question and its withdrawal at the same
-time never both succeed: a question whose answer was confirmed keeps that answer and is never withdrawn, and one that
-was withdrawn is never answered.
+A person's questions are made as they are needed, a few ahead so that pictures can be loaded. All that a request does is
+done in one transaction, in which no other server serves the same person (see `nearer.survey.store.Writer.submit`): an
+answer to a question and its withdrawal at the same time never both succeed.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ _FIND = select(people, _STATUS.scalar_subquery().label("status")).where(people.c
 _ASSIGNED = (
     select(questions.c.id, questions.c.shown, questions.c.purpose,
            answers.c.question.is_not(None).label("answered"))
-    .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
+    .join_from(questions, answers, isouter=True)
     .where(questions.c.person == bindparam("person"))
     .order_by(questions.c.place)
 )  # fmt: skip
@@ -202,9 +200,8 @@ class QuestionService:
         items = [self._shown(label) for label in split_labels(question.shown)]
         head = items.pop(0) if self.study.has_anchor else None
         practice = question.purpose == PRACTICE
-        return {
-            "id": question.id, "practice": practice, "n_chosen": self.study.n_chosen, "head": head, "options": items,
-        }  # fmt: skip
+        count = self.study.n_chosen
+        return {"id": question.id, "practice": practice, "n_chosen": count, "head": head, "options": items}
 
     def find_stimulus(self, slug: str) -> Stimulus | None:
         """Return the stimulus of an object, even if it came into the folder after the start; None if there is none.
@@ -222,9 +219,8 @@ class QuestionService:
         slug = slug_of(label)
         stimulus = self.find_stimulus(slug)
         if stimulus is None:
-            raise Busy(
-                f"another server asks about {label!r}, which this one does not have: start it again with its file"
-            )
+            what = f"another server asks about {label!r}, which this one does not have"
+            raise Busy(f"{what}: start it again with its file")
         url = f"/stimuli/{slug}" if stimulus.kind != "text" else ""
         return {"object": slug, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
 
@@ -362,4 +358,4 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _by_slug(stimuli: Stimuli) -> dict[str, Stimulus]:
-    return {stimulus.slug: stimulus for stimulus in stimuli.by_label.values()}
+    return {stimulus.slug: stimulus for stimulus in stimuli.values()}

@@ -1,7 +1,7 @@
 """The objects of a study: a file each, a row of objects.csv each, or both.
 
-The name of a file without its ending is the label of the object, in Unicode's form NFC: one system writes an accent as a
-letter of its own, another does not. Nothing outside the folder ``stimuli`` is ever shown to people: a link that leads
+The name of a file without its ending is the label of the object, in Unicode's form NFC: one system writes an accent as
+a letter of its own, another does not. Nothing outside the folder ``stimuli`` is ever shown to people: a link that leads
 elsewhere is left out, so that no file of the study itself, such as its answers, can be read through one.
 """
 
@@ -13,7 +13,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -62,22 +62,7 @@ class Stimulus:
         return slug_of(self.label)
 
 
-@dataclass(frozen=True, eq=False)
-class Stimuli:
-    """The objects of a study by label, and their further columns of objects.csv; ``objects`` are sorted labels."""
-
-    by_label: dict[str, Stimulus]
-    attributes: dict[str, dict[str, str]] = field(default_factory=dict)
-    objects: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "objects", tuple(sorted(self.by_label)))
-
-    def __len__(self) -> int:
-        return len(self.objects)
-
-    def __getitem__(self, label: str) -> Stimulus:
-        return self.by_label[label]
+Stimuli: TypeAlias = dict[str, Stimulus]  # by label
 
 
 def read_stimuli(folder: Path) -> Stimuli:
@@ -92,7 +77,7 @@ def read_stimuli(folder: Path) -> Stimuli:
 def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
     """Return the objects of the study in a folder, and all problems; objects with an error may be missing."""
     problems: list[Problem] = []
-    found: dict[str, Stimulus] = {}
+    found: Stimuli = {}
     for path in _files(folder):
         if isinstance(path, Problem):
             problems.append(path)
@@ -109,17 +94,15 @@ def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
             problems.append(Problem("error", where, message))
         else:
             found[stimulus.label] = stimulus
-    attributes: dict[str, dict[str, str]] = {label: {} for label in found}
     try:
         rows = list(_rows(folder))
     except ValueError as error:
-        return Stimuli(found, attributes), [*problems, Problem("error", OBJECTS_FILE, str(error))]
+        return found, [*problems, Problem("error", OBJECTS_FILE, str(error))]
     for row in rows:
         if isinstance(row, Problem):
             problems.append(row)
             continue
-        label, caption, further = row
-        attributes[label] = further
+        label, caption = row
         known = found.get(label)
         if known is None:
             found[label] = Stimulus(label, caption or label, "text", None, "text/plain")
@@ -128,7 +111,7 @@ def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
         elif caption:
             message = f"the caption of {quote(label)} is not shown; it is a text, which has none"
             problems.append(Problem("warning", OBJECTS_FILE, message))
-    return Stimuli(found, attributes), problems
+    return found, problems
 
 
 def label_of(text: str) -> str:
@@ -228,8 +211,8 @@ def _read_utf8(path: Path, max_bytes: int) -> str:
         raise ValueError(f"line {line} is not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)") from None
 
 
-def _rows(folder: Path) -> Iterator[tuple[str, str, dict[str, str]] | Problem]:
-    """Yield label, caption and attributes of each row of objects.csv, if there is one, and a problem for wrong rows."""
+def _rows(folder: Path) -> Iterator[tuple[str, str] | Problem]:
+    """Yield label and caption of each row of objects.csv, if there is one, and a problem for wrong rows."""
     path = folder / OBJECTS_FILE
     if not path.is_symlink() and not path.exists():
         return
@@ -249,14 +232,14 @@ def _rows(folder: Path) -> Iterator[tuple[str, str, dict[str, str]] | Problem]:
                 header = _header(cells)
                 continue
             try:
-                label, caption, further = _row(cells, header)
+                label, caption = _row(cells, header)
                 if label in at_line:
                     raise ValueError(f"{quote(label)} is in line {at_line[label]} already; keep one of the two")
             except ValueError as error:
                 yield Problem("error", OBJECTS_FILE, f"line {lines.line_num}: {error}")
                 continue
             at_line[label] = lines.line_num
-            yield label, caption, further
+            yield label, caption
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num}: {error}; check that every quote is closed") from None
     if not header:
@@ -277,7 +260,7 @@ def _header(cells: list[str]) -> list[str]:
     return names
 
 
-def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]:
+def _row(cells: list[str], header: list[str]) -> tuple[str, str]:
     if any(cells[len(header) :]):
         raise ValueError(f"there are {len(cells)} cells and {len(header)} columns; put quotes around text with commas")
     row = {each: cells[at] if at < len(cells) else "" for at, each in enumerate(header)}
@@ -285,5 +268,4 @@ def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]
         if len(cell) > MAX_TEXT_CHARACTERS or _CONTROL.search(cell):
             what = f"has over {intcomma(MAX_TEXT_CHARACTERS)} characters, or some that cannot be shown"
             raise ValueError(f"the cell of {quote(column)} {what}")
-    label = label_of(row.pop("object"))
-    return label, row.pop("caption", "").replace("\r\n", "\n"), row
+    return label_of(row["object"]), row.get("caption", "").replace("\r\n", "\n")
