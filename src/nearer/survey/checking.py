@@ -329,13 +329,11 @@ _SIZES = {"png": _png_size, "jpg": _jpg_size, "gif": _gif_size, "webp": _webp_si
 def _check_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
     """Yield the problems of an SVG file."""
     found: set[str] = set()
-    root: dict[str, str] = {}
-    seen: list[str] = []
+    seen: list[tuple[str, dict[str, str]]] = []
 
     def begin(element: str, attributes: dict[str, str]) -> None:
         if not seen:
-            seen.append(element)
-            root.update(attributes)
+            seen.append((element, attributes))
         local = element.rpartition(" ")[2].lower()
         links = [value.strip().lower() for key, value in attributes.items() if key.rpartition(" ")[2] == "href"]
         handlers = any(key.lower().startswith("on") for key in attributes)
@@ -358,7 +356,8 @@ def _check_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Pr
     except ValueError as error:
         yield Problem("error", where, str(error))
         return
-    if seen[0] != f"{_SVG_NAMESPACE}svg":
+    name, root = seen[0]
+    if name != f"{_SVG_NAMESPACE}svg":
         yield Problem("error", where, 'it does not begin with <svg xmlns="http://www.w3.org/2000/svg">; save it again')
         return
     yield from (Problem("warning", where, what) for what in sorted(found))

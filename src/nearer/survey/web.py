@@ -30,7 +30,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nearer.survey.sequencer import Sequencer
 from nearer.survey.session import NotAssigned, QuestionService
 from nearer.survey.store import Busy, DatabaseDamaged, Writer, claim_fact, driver_message, with_timeout
 from nearer.survey.study import Study
@@ -101,8 +100,7 @@ class Survey:
         self, study: Study, writer: Writer, *, seed: int | None, secure: bool, newcomers_per_minute: int
     ) -> None:
         self.study, self.writer, self.secure = study, writer, secure
-        sequencer = Sequencer(study, writer.database, np.random.default_rng(seed))
-        self.service = QuestionService(study, writer.database, sequencer)
+        self.service = QuestionService(study, writer.database, np.random.default_rng(seed))
         # Public: by it a browser distinguishes the answers of this study from those of another at the same address.
         self.key = writer.run(lambda connection: claim_fact(connection, _STUDY_KEY, secrets.token_hex(8)))
         self.arrivals = RateLimit(BURST_MINUTES * newcomers_per_minute, newcomers_per_minute / 60)
