@@ -45,6 +45,7 @@ class TestFiles:
         found = stimuli["a cat"]
         assert (found.label, found.kind, found.media_type, found.file) == ("a cat", kind, media_type, path.resolve())
         assert found.caption == ("x" if kind == "text" else "")
+        assert found.attributes == {}
 
     def test_the_ending_alone_is_taken_off(self, study):
         for called in ("b.png", "a.2.png", "C.mp3"):
@@ -203,6 +204,8 @@ class TestTable:
             "ant": ("text", "ant", True), "cat": ("image", "A cat", False), "dog": ("image", "", False),
             "emu": ("text", "An emu", True), "owl": ("text", "owl", True),
         }  # fmt: skip
+        legs = {label: each.attributes.get("Legs") for label, each in stimuli.items()}
+        assert legs == {"ant": "", "cat": "4", "dog": None, "emu": "2", "owl": ""}
 
     @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
     def test_what_spreadsheets_write(self, delimiter, study):

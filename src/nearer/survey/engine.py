@@ -62,6 +62,11 @@ Found = TypeVar("Found")
 class Engine:
     """Learns and proposes."""
 
+    n_learned: int
+    n_fitted: int
+    fitted_at: float
+    next_fit: float
+
     def __init__(self, study: Study, database: Database, seed: int = 0) -> None:
         self.study, self.database, self.seed = study, database, seed
         self.left_out: frozenset[int] = frozenset()

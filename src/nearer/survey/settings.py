@@ -294,7 +294,7 @@ def _text_error(key: str, value: Any) -> str:
     return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
 
 
-def _pattern_error(key: str, value: Any) -> str:
+def _pattern_error(key: str, value: str) -> str:
     if key not in _PATTERNS or _PATTERNS[key][0].fullmatch(value):
         return ""
     got = "" if key == "database" else f", got {quote(value)}"  # a password must not end in a log

@@ -13,7 +13,7 @@ import io
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -55,6 +55,7 @@ class Stimulus:
     kind: Kind
     file: Path | None  # with links resolved; None for a text of objects.csv
     media_type: str
+    attributes: dict[str, str] = field(default_factory=dict, compare=False)  # its further columns of objects.csv
 
     @property
     def slug(self) -> str:
@@ -102,15 +103,13 @@ def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
         if isinstance(row, Problem):
             problems.append(row)
             continue
-        label, caption = row
-        known = found.get(label)
-        if known is None:
-            found[label] = Stimulus(label, caption or label, "text", None, "text/plain")
-        elif known.kind != "text":
-            found[label] = replace(known, caption=caption)
-        elif caption:
+        label, caption, attributes = row
+        known = found.get(label) or Stimulus(label, caption or label, "text", None, "text/plain")
+        if known.kind == "text" and caption and label in found:
             message = f"the caption of {quote(label)} is not shown; it is a text, which has none"
             problems.append(Problem("warning", OBJECTS_FILE, message))
+        shown = known.caption if known.kind == "text" else caption
+        found[label] = replace(known, caption=shown, attributes=attributes)
     return found, problems
 
 
@@ -211,8 +210,8 @@ def _read_utf8(path: Path, max_bytes: int) -> str:
         raise ValueError(f"line {line} is not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)") from None
 
 
-def _rows(folder: Path) -> Iterator[tuple[str, str] | Problem]:
-    """Yield label and caption of each row of objects.csv, if there is one, and a problem for wrong rows."""
+def _rows(folder: Path) -> Iterator[tuple[str, str, dict[str, str]] | Problem]:
+    """Yield label, caption and attributes of each row of objects.csv, if there is one, and a problem for wrong rows."""
     path = folder / OBJECTS_FILE
     if not path.is_symlink() and not path.exists():
         return
@@ -232,14 +231,14 @@ def _rows(folder: Path) -> Iterator[tuple[str, str] | Problem]:
                 header = _header(cells)
                 continue
             try:
-                label, caption = _row(cells, header)
+                label, caption, attributes = _row(cells, header)
                 if label in at_line:
                     raise ValueError(f"{quote(label)} is in line {at_line[label]} already; keep one of the two")
             except ValueError as error:
                 yield Problem("error", OBJECTS_FILE, f"line {lines.line_num}: {error}")
                 continue
             at_line[label] = lines.line_num
-            yield label, caption
+            yield label, caption, attributes
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num}: {error}; check that every quote is closed") from None
     if not header:
@@ -260,7 +259,7 @@ def _header(cells: list[str]) -> list[str]:
     return names
 
 
-def _row(cells: list[str], header: list[str]) -> tuple[str, str]:
+def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]:
     if any(cells[len(header) :]):
         raise ValueError(f"there are {len(cells)} cells and {len(header)} columns; put quotes around text with commas")
     row = {each: cells[at] if at < len(cells) else "" for at, each in enumerate(header)}
@@ -268,4 +267,4 @@ def _row(cells: list[str], header: list[str]) -> tuple[str, str]:
         if len(cell) > MAX_TEXT_CHARACTERS or _CONTROL.search(cell):
             what = f"has over {intcomma(MAX_TEXT_CHARACTERS)} characters, or some that cannot be shown"
             raise ValueError(f"the cell of {quote(column)} {what}")
-    return label_of(row["object"]), row.get("caption", "").replace("\r\n", "\n")
+    return label_of(row.pop("object")), row.pop("caption", "").replace("\r\n", "\n"), row

@@ -6,7 +6,7 @@ can be read whatever has become of the files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -154,7 +154,7 @@ def kind_conflict(connection: Connection, kind: str) -> str:
     return f"people have been asked by kind {before!r}, and not {kind!r}; make another study for it"
 
 
-def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
+def missing_objects(connection: Connection, labels: Collection[str]) -> str:
     """Return an error that names the objects people have been asked about that are gone; "" if all are there."""
     asked = asked_objects(connection)
     missing, others = sorted(asked - set(labels)), sorted(set(labels) - asked)
