@@ -69,7 +69,7 @@ def of_each_person(made):
 
 
 def things(folder):
-    """THINGS: pictures by their names, a task of twenty trials, times in milliseconds."""
+    """THINGS: pictures by their names, tasks of twenty trials, response times in milliseconds."""
     rows = [
         shown(t, "image_{}")
         | {
@@ -96,7 +96,7 @@ def spose(folder):
 
 
 def salmon(folder):
-    """Salmon: indices, what was shown in HTML and by file name, and the sampler."""
+    """Salmon: indices of the objects, their HTML and file names, and the sampler."""
     rows = []
     for t in trials("near"):
         loser = next(each for each in t.shown[1:] if each != t.chosen)
@@ -112,7 +112,6 @@ def salmon(folder):
 
 
 def jspsych_rows(made):
-    """jsPsych: instructions, then a row for each trial with the button that was pressed."""
     rows = [{"trial_type": "instructions", "rt": 5012, "view_history": "[]"}]
     rows += [
         {
@@ -131,17 +130,19 @@ def jspsych_rows(made):
 
 
 def jspsych_csv(folder):
+    """jsPsych: instructions, then a row for each trial with the number of the button that was pressed."""
     return table(folder / "jspsych.csv", [row for of in of_each_person(trials("odd")) for row in jspsych_rows(of)])
 
 
 def jspsych_json(folder):
+    """jsPsych: the same rows as an array of JSON objects."""
     path = folder / "jspsych.json"
     path.write_text(json.dumps([row for of in of_each_person(trials("odd")) for row in jspsych_rows(of)]))
     return path
 
 
 def jatos(folder):
-    """JATOS: the results of one component on each line: for everybody a form, then the trials of jsPsych."""
+    """JATOS: the results of one component on each line; for each participant a form, then the trials of jsPsych."""
     lines = []
     for of in of_each_person(trials("odd")):
         lines.append(json.dumps({"age": 30 + of[0].person, "consent": True}))
@@ -153,7 +154,7 @@ def jatos(folder):
 
 
 def psychopy(folder):
-    """PsychoPy: the columns of the conditions, a loop, and the keys of every component."""
+    """PsychoPy: the columns of the conditions file, a loop of trials, and the keys of every component."""
     rows = []
     for of in of_each_person(trials("odd")):
         who = {"participant": f"{of[0].person:03d}", "session": "001", "expName": "odd", "psychopyVersion": "2023.2.3"}
@@ -168,7 +169,7 @@ def psychopy(folder):
 
 
 def gorilla(folder):
-    """Gorilla: a row for every zone of a screen, and a last line that says that it is the last."""
+    """Gorilla: a row for every zone of a screen, and END OF FILE on the last line."""
     rows = []
     for of in of_each_person(trials("near")):
         who = {"Participant Private ID": 7000 + of[0].person, "Event Index": len(rows)}
@@ -184,7 +185,7 @@ def gorilla(folder):
 
 
 def qualtrics(folder):
-    """Qualtrics: one row a person and one column a question, named by what it shows; two further lines of headers."""
+    """Qualtrics: a row for each person, a column for each question, named by what it shows; three header lines."""
     asked = {t.number: t for t in trials("odd") if t.person == 0}
     names = {number: "_".join(t.shown) for number, t in asked.items()}
     titles = ["StartDate", "Finished", "RecordedDate", "ResponseId", *names.values()]
@@ -202,7 +203,7 @@ def qualtrics(folder):
 
 
 def numbered_fields(folder):
-    """A form with a row a person, in which every question has columns of its own with its number."""
+    """A row for each person, in which every question has columns of its own with its number."""
     rows = []
     for of in of_each_person(trials("near")):
         row = {"subject": of[0].person, "age": 25, "tester": "yes" if of[0].person == 5 else "no"}
@@ -218,7 +219,7 @@ def numbered_fields(folder):
 
 
 def characters(folder):
-    """Letters in context: three names, the participation, and the name of the one that was chosen."""
+    """Characters: the names of three letters, the participation, and the name of the letter that was chosen."""
     rows = [
         shown(t, "stim{}_name") | {"participation": 100 + t.person, "choice": t.chosen, "typeface": "roman"}
         for t in trials("odd")
@@ -233,7 +234,7 @@ def cars(folder):
 
 
 def clustering(folder):
-    """AddS clustering: a semicolon between cells."""
+    """AddS clustering: three objects and the most central one, with semicolons between cells."""
     rows = [{"workerID": t.person} | shown(t, "item{}") | {"most_central": t.chosen} for t in trials("central")]
     return table(folder / "adds.csv", rows, ";")
 
@@ -324,14 +325,14 @@ EXPORTS = [
         ("40 questions have columns of their own",),
     ),
     Export(
-        "a form with numbered fields",
+        "A form with numbered fields",
         numbered_fields,
         "triplet",
         said=("40 questions have columns of their own", "which were read as rows of anchor, left, right, choice"),
     ),
-    Export("characters", characters, "odd-one-out", ODD, ("annotator = participation",)),
-    Export("cars", cars, "most-central", said=("central = chosen_center",)),
+    Export("Characters", characters, "odd-one-out", ODD, ("annotator = participation",)),
+    Export("Cars", cars, "most-central", said=("central = chosen_center",)),
     Export("AddS clustering", clustering, "most-central", said=("central = most_central",)),
     Export("cblearn", cblearn, "triplet", n_people=None, objects=INDICES),
-    Export("paths of pictures", pictures, "triplet", said=("'assets/stimuli/ant.png' becomes 'ant'",)),
+    Export("Paths of pictures", pictures, "triplet", said=("'assets/stimuli/ant.png' becomes 'ant'",)),
 ]

@@ -5,16 +5,17 @@ import json
 import re
 import shlex
 import warnings
+from pathlib import Path
 
 import pytest
-from helpers import lab_exports, layouts
+from helpers import few, lab_exports, layouts
 
 from nearer.cli.argtypes import pairs
 from nearer.cli.arguments import add_reading
 from nearer.cli.main import main
 from nearer.io import read_answers
 
-pytestmark = pytest.mark.usefixtures("few_repeats")
+DOCS = Path(__file__).parents[2] / "docs"
 EXPORTS = lab_exports.EXPORTS
 QUICK = ("--quick", "--method", "STE", "--dimensions", "2")
 OPTION = r"(?:--(?:columns|kind|first-is|preset) (?:'[^']*'|\S+)|--skip-bad|--separate-labels)"
@@ -31,8 +32,17 @@ def proposals(message):
     return [shlex.split(found) for found in PROPOSAL.findall(message) if "NAME" not in found]
 
 
+@pytest.fixture
+def page(monkeypatch):
+    """The script that writes docs/layouts.md."""
+    monkeypatch.syspath_prepend(str(DOCS / "_extensions"))
+    import layouts as script
+
+    return script
+
+
 @pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.name)
-def test_check_and_fit(export, tmp_path, capsys):
+def test_check_and_fit(export, page, tmp_path, capsys, monkeypatch):
     file = export.write(tmp_path)
     if export.options:
         status, out, err = run(capsys, "check", file)
@@ -46,6 +56,9 @@ def test_check_and_fit(export, tmp_path, capsys):
     assert f"Asked as {export.kind} questions" in out
     for sentence in export.said:
         assert sentence in " ".join((out + err).split()), err
+    shown = page.section(export, file, out)
+    assert shown in page.PAGE.read_text(encoding="utf-8"), "run docs/_extensions/layouts.py"
+    few.few_repeats(monkeypatch)
     status, out, err = run(capsys, "fit", file, *export.options, "-o", tmp_path / "map", *QUICK)
     assert status == 0, err
     results = json.loads((tmp_path / "map" / "results.json").read_text())
@@ -58,6 +71,8 @@ def test_check_and_fit(export, tmp_path, capsys):
 
 def test_there_are_enough_exports():
     assert len({export.write for export in EXPORTS}) >= 8
+    text = (DOCS / "layouts.md").read_text(encoding="utf-8")
+    assert re.findall("^## (.*)$", text, re.MULTILINE) == [export.name for export in EXPORTS]
 
 
 def refused():

@@ -245,10 +245,11 @@ def postgresql_server():
 
 @pytest.fixture
 def postgresql(postgresql_server):
-    """Return the URL of an empty database."""
+    """Return the URL of an empty database: a schema, which is made and removed faster than a database is."""
     name = f"study_{uuid.uuid4().hex[:12]}"
     engine = create_engine(postgresql_server, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        connection.exec_driver_sql(f"CREATE SCHEMA {name}")
     engine.dispose()
-    return make_url(postgresql_server).set(database=name).render_as_string(hide_password=False)
+    url = make_url(postgresql_server).update_query_dict({"options": f"-csearch_path={name}"})
+    return url.render_as_string(hide_password=False)

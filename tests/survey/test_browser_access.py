@@ -29,15 +29,16 @@ def test_axe_finds_what_is_wrong(browser, at_port):
     assert {each.split(":")[0] for each in violations(browser)} == {"button-name", "color-contrast"}
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=str)
-def test_pages_of_studies_that_are_paused_or_closed(browser, at_port, size):
+def test_pages_of_studies_that_are_paused_or_closed(browser, at_port):
     served = at_port()
-    visitor = Visitor(browser, served, size)
+    visitor = Visitor(browser, served)
     for status in ("paused", "closed"):
         served.writer.run(lambda connection, status=status: write_fact(connection, STATUS, status))
         assert visitor.open() == ("sheet", f"The study is {status}")
-        assert violations(browser) == []
-        assert overflow(browser) == 0
+        for size in (PHONE, DESK):
+            sized(browser, size)
+            assert violations(browser) == []
+            assert overflow(browser) == 0
 
 
 @pytest.mark.parametrize("language", translations())
@@ -131,27 +132,23 @@ def look_for_overflow(visitor):
     assert violations(visitor.browser) == []
 
 
-@pytest.mark.parametrize("size", [PHONE, (844, 390), (320, 568), DESK], ids=str)
 @pytest.mark.parametrize("kind", ["triplet", "most-central", "2 of 8"])
-def test_a_question_fits_the_screen(browser, at_port, kind, size):
+def test_a_question_fits_the_screen(browser, at_port, kind):
     served = at_port(kind=kind, questions={"per_person": 1, "practice": 0}, objects=tuple("abcdefghij"))
     visitor = Visitor(browser, served)
     visitor.open()
     visitor.begin()
-    sized(browser, size)
-    assert overflow(browser) == 0
-    boxes = browser.execute_script(
-        "return [...document.querySelectorAll('button')].map((each) => each.getBoundingClientRect().toJSON())"
-    )
-    assert max(box["bottom"] for box in boxes) <= size[1]
-    assert min(min(box["width"], box["height"]) for box in boxes) >= 44
-    for one, other in itertools.combinations(boxes, 2):
-        assert (
-            one["right"] <= other["left"]
-            or other["right"] <= one["left"]
-            or one["bottom"] <= other["top"]
-            or (other["bottom"] <= one["top"])
+    for size in (PHONE, (844, 390), (320, 568), DESK):
+        sized(browser, size)
+        assert overflow(browser) == 0, size
+        boxes = browser.execute_script(
+            "return [...document.querySelectorAll('button')].map((each) => each.getBoundingClientRect().toJSON())"
         )
+        assert max(box["bottom"] for box in boxes) <= size[1]
+        assert min(min(box["width"], box["height"]) for box in boxes) >= 44, size
+        for one, other in itertools.combinations(boxes, 2):
+            beside = one["right"] <= other["left"] or other["right"] <= one["left"]
+            assert beside or one["bottom"] <= other["top"] or other["bottom"] <= one["top"], size
 
 
 def test_what_is_read_out(browser, at_port):
@@ -175,17 +172,16 @@ def test_what_is_read_out(browser, at_port):
     assert visitor.find("output")[0].accessible_name == "Your completion code"
 
 
-@pytest.mark.parametrize("size", [PHONE, DESK], ids=str)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_researchers_page(browser, at_port, size, scheme):
+def test_the_researchers_page(browser, at_port):
     served = at_port()
     for _ in range(3):
         served.person().finish()
-    sized(browser, size)
-    browser.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    )
-    browser.get(f"{served.link}researcher?key={served.secret}")
-    eventually(lambda: browser.find_elements("css selector", "#people tbody tr"))
-    assert violations(browser) == []
-    assert overflow(browser) == 0
+    for scheme, size in itertools.product(("light", "dark"), (PHONE, DESK)):
+        sized(browser, size)
+        browser.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        )
+        browser.get(f"{served.link}researcher?key={served.secret}")
+        eventually(lambda: browser.find_elements("css selector", "#people tbody tr"))
+        assert violations(browser) == []
+        assert overflow(browser) == 0

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from nearer.survey.checking import check_study, content_of
+from nearer.survey.checking import _check_files, check_study, content_of
 from nearer.survey.scaffold import settings_text
+from nearer.survey.stimuli import gather_stimuli
 
 FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".gif": "GIF", ".webp": "WEBP"}
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><rect width="9" height="9"/></svg>'
@@ -52,6 +53,12 @@ def only(study, level, where):
     (problem,) = check_study(study)
     assert (problem.severity, problem.file) == (level, where)
     return problem.message
+
+
+def problems_of_files(study):
+    """Return the part of the check that looks into files."""
+    stimuli, problems = gather_stimuli(study)
+    return [*problems, *_check_files(stimuli)]
 
 
 def test_a_good_study_has_no_problem(study):
@@ -165,7 +172,7 @@ class TestPictures:
         # The last 4 bytes of a PNG are a checksum of nothing; browsers do without.
         for length in [*range(1, 60), *range(60, len(whole) - 6, 97), len(whole) - 6]:
             put(study, f"cut{ending}", whole[:length])
-            problems = [problem for problem in check_study(study) if problem.file == f"stimuli/cut{ending}"]
+            problems = [problem for problem in problems_of_files(study) if problem.file == f"stimuli/cut{ending}"]
             assert "error" in {problem.severity for problem in problems}, length
 
     @pytest.mark.parametrize("ending", FORMATS)
@@ -176,7 +183,7 @@ class TestPictures:
             for place in rng.integers(4, 200, size=8):
                 data[place] = rng.integers(256)
             put(study, f"damaged{ending}", bytes(data))
-            assert all(problem.message for problem in check_study(study))
+            assert all(problem.message for problem in problems_of_files(study))
 
     def test_no_pixels(self, study):
         whole = picture(".png")

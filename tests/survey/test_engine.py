@@ -197,7 +197,7 @@ def test_a_map_that_fails_costs_no_question(served, engine, monkeypatch):
     assert n_proposed(served) > 20
 
 
-@pytest.mark.parametrize("dimensions", [1, 2, 3])
+@pytest.mark.parametrize("dimensions", [1, 3])  # two are those of other tests
 def test_random_questions_make_a_map_too_and_none_is_proposed(serve, quick, dimensions):
     served = serve(
         questions={"per_person": 40, "practice": 0, "dimensions": dimensions},

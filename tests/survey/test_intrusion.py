@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nearer.survey import web
-from nearer.survey.web import RefusalLog
+from nearer.survey.web import Guarded, RateLimit
 
 SCRIPT = "<script>alert(1)</script>"
 JSON = {"x-nearer": "1", "content-type": "application/json"}
@@ -350,13 +350,14 @@ def test_the_log_knows_nobody(served, caplog):
 
 
 def test_very_many_refusals_are_a_few_lines(caplog):
-    refusals, scope = RefusalLog(burst=3, per_second=1e-9), {"method": "GET", "path": "/x"}
+    guarded, scope = Guarded(None), {"method": "GET", "path": "/x"}
+    guarded.lines = RateLimit(burst=3, per_second=1e-9)
     for _ in range(1000):
-        refusals.write(scope, 404)
+        guarded.log_refusal(scope, 404)
     assert len(log_of(caplog)) == 3
-    refusals._lines.per_second = 1e9
-    refusals.write(scope, 404)
-    refusals.write(scope, 404)
+    guarded.lines.per_second = 1e9
+    guarded.log_refusal(scope, 404)
+    guarded.log_refusal(scope, 404)
     assert log_of(caplog)[3:] == [
         "refused: GET elsewhere: 404, there is no such page (and 997 others before it)",
         "refused: GET elsewhere: 404, there is no such page",

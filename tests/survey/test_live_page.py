@@ -2,12 +2,10 @@
 
 import json
 import re
-import socket
-import threading
-import time
 from importlib import resources
 
 import pytest
+from helpers.browsing import eventually
 
 from nearer.survey.store import ANALYSIS, ENGINE_STATE, write_fact
 
@@ -37,38 +35,19 @@ def known_of(served):
 
 
 @pytest.fixture
-def live(serve):
+def live(at_port):
     """A study with answers and a map, at a port of this machine."""
-    uvicorn = pytest.importorskip("uvicorn")
-    served = serve(people={"pay": 3.0}, questions={"per_person": 12, "practice": 0})
+    served = at_port(people={"pay": 3.0}, questions={"per_person": 12, "practice": 0})
     for _ in range(2):
         served.person().finish()
     facts = {ANALYSIS: known_of(served), ENGINE_STATE: {"state": "ready", "message": "", "n_learned": 24}}
     for name, value in facts.items():
         served.writer.run(lambda connection, name=name, value=value: write_fact(connection, name, json.dumps(value)))
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        served.port = free.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(served.app, port=served.port, log_level="error"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    yield served
-    server.should_exit = True
-    thread.join(20)
-
-
-def eventually(found, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not (result := found()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return result
+    return served
 
 
 def test_all_that_is_known_is_on_the_page(browser, live):
-    browser.get(f"http://127.0.0.1:{live.port}/researcher?key={live.secret}")
+    browser.get(f"{live.link}researcher?key={live.secret}")
     text = lambda id: browser.execute_script(f"return document.getElementById('{id}').innerText")  # noqa: E731
     eventually(lambda: text("n-answers") == "24")
     assert (text("n-people"), text("cost"), text("error"), text("ceiling")) == ("2", "6.00", "20.0%", "10.0%")
@@ -88,7 +67,7 @@ def test_all_that_is_known_is_on_the_page(browser, live):
 
 
 def test_people_are_left_out_and_codes_looked_up(browser, live):
-    browser.get(f"http://127.0.0.1:{live.port}/researcher?key={live.secret}")
+    browser.get(f"{live.link}researcher?key={live.secret}")
     button = "document.querySelector('#people tbody button')"
     eventually(lambda: browser.execute_script(f"return {button} !== null"))
     browser.execute_script(f"{button}.click()")

@@ -48,14 +48,14 @@ class TestDemo:
 
     def test_it_is_short_and_asks_about_pictures_without_names(self, folder):
         assert read_settings(folder).per_person == 20
-        shown = read_stimuli(folder).by_label.values()
+        shown = read_stimuli(folder).values()
         assert {(each.kind, each.caption) for each in shown} == {("image", "")}
         assert len(shown) == N_COLORS
 
     def test_each_square_has_the_colour_of_its_name(self, folder):
         colors = load_colors()
         rgb = dict(zip(colors.names.tolist(), colors.rgb, strict=True))
-        for label, stimulus in read_stimuli(folder).by_label.items():
+        for label, stimulus in read_stimuli(folder).items():
             (fill,) = re.findall(r'fill="#(\w{6})"', stimulus.file.read_text())
             np.testing.assert_allclose(np.frombuffer(bytes.fromhex(fill), np.uint8) / 255, rgb[label])
 

@@ -121,7 +121,8 @@ def test_what_browsers_send_is_taken(listening):
 def test_a_few_requests_wait_and_many_are_refused(listening):
     served = listening()
     with connect(served) as connection:
-        assert answer_to(connection, (GET + b"\r\n") * 4).count(b"HTTP/1.1 200") == 4
+        last = GET + b"connection: close\r\n\r\n"
+        assert answer_to(connection, (GET + b"\r\n") * 3 + last).count(b"HTTP/1.1 200") == 4
     with connect(served) as connection:
         assert answer_to(connection, (GET + b"\r\n") * 10_000).count(b"HTTP/1.1 200") < 10
         assert is_ended(connection, 5)

@@ -179,3 +179,9 @@ def test_reading_from_postgresql_writes_nothing(postgresql, make_study, serve):
     with pytest.raises(SQLAlchemyError, match="read-only"), database.engine.begin() as connection:
         write_fact(connection, "status", "closed")
     database.close()
+
+
+def test_labels_are_sorted_whatever_their_order_in_the_table(make_study):
+    study, database = open_study(make_study(objects=("b", "C", "a.2")))
+    database.close()
+    assert study.labels == ("C", "a.2", "b")

@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 
 from benchmarks.survey.serving import free_port
 from nearer.cli.main import main
-from nearer.survey import researcher, store, web
+from nearer.survey import engine, researcher, store, web
 from nearer.survey.checking import check_study
 from nearer.survey.scaffold import new_study
 from nearer.survey.server import Serving, build
@@ -159,8 +159,7 @@ def test_a_character_that_no_database_takes_is_refused_for_good(postgresql, serv
 def damaged(serve):
     """A study with answers, in whose database all pages but the first are overwritten."""
     served = serve()
-    for _ in range(5):
-        served.person().finish()
+    served.person().finish()
     served.writer.database.scrub()
     file = served.folder / DATABASE_FILE
     content = file.read_bytes()
@@ -207,13 +206,11 @@ def test_an_engine_that_cannot_go_on_says_why(damaged):
     assert "Traceback" not in ended.stderr
 
 
-def test_an_engine_without_its_database_says_why(make_study):
+def test_an_engine_without_its_database_says_why(make_study, monkeypatch):
+    monkeypatch.setattr(engine, "_NICE_INCREMENT", 0)
     folder = make_study(server={"database": f"postgresql+psycopg://nearer@127.0.0.1:{free_port()}/nothing"})
-    command = [sys.executable, "-m", "nearer.survey.supervisor", str(folder), str(os.getpid())]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert ended.returncode == 1
-    assert "cannot be opened" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    with pytest.raises(SystemExit, match=r"^nearer: .* cannot be opened"):
+        engine.run_engine(folder)
 
 
 posix = pytest.mark.skipif(os.name != "posix", reason="there are no such rights here")

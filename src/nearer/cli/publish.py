@@ -161,8 +161,8 @@ def _attributes_of(stimuli: Stimuli, objects: Sequence[str]) -> dict[str, Any]:
     """Return the further columns of objects.csv."""
     from nearer.study.figures import numbers_or_words
 
-    names = dict.fromkeys(name for values in stimuli.attributes.values() for name in values)
-    rows = [stimuli.attributes.get(label, {}) for label in objects]
+    names = dict.fromkeys(name for each in stimuli.values() for name in each.attributes)
+    rows = [stimuli[label].attributes if label in stimuli else {} for label in objects]
     return {name: numbers_or_words([row.get(name) or None for row in rows]) for name in names}
 
 
@@ -172,7 +172,7 @@ def _pictures_of(study: Path, stimuli: Stimuli) -> Path | None:
     from nearer.study.figures import ENDINGS
     from nearer.survey.stimuli import STIMULI_FOLDER
 
-    files = [stimuli[label].file for label in stimuli.objects]
+    files = [each.file for each in stimuli.values()]
     sizes = [file.stat().st_size for file in files if file is not None and file.suffix.lower() in ENDINGS]
     if sum(sizes) > MAX_PICTURE_BYTES:
         log_note(

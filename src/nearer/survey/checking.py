@@ -1,8 +1,7 @@
 """Problems of a study, found before anyone is invited.
 
-All checks run, and everything is reported at once. Files are examined without decoding them: the first bytes show what
-a file holds, headers of pictures give their width and height, and a file that ends before its own structure does is
-truncated. SVG is parsed as XML; a document type is refused, as entities in it can grow without bound.
+All checks run, and everything is reported at once. Files are examined without decoding them. SVG is parsed as XML; a
+document type is refused, as entities in it can grow without bound.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Itera
         database = Database.to_read(database_url(folder, settings))
         with closing(database), database.reading() as connection:
             conflict = kind_conflict(connection, settings.kind)
-            missing = missing_objects(connection, stimuli.objects)
+            missing = missing_objects(connection, stimuli)
             asked = asked_objects(connection)
     except (ValueError, DatabaseDamaged) as error:
         yield Problem("error", SETTINGS_FILE if settings.database else DATABASE_FILE, str(error))
@@ -130,7 +129,7 @@ def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Itera
         yield Problem("error", SETTINGS_FILE, conflict)
     if missing:
         yield Problem("error", STIMULI_FOLDER, missing)
-    unasked = sorted(set(stimuli.objects) - asked)
+    unasked = sorted(set(stimuli) - asked)
     if asked and unasked and not missing:
         what = f"people will be asked about {quote_all(unasked)}, as nobody has been yet; remove any that do not belong"
         yield Problem("warning", STIMULI_FOLDER, what)
@@ -139,10 +138,10 @@ def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Itera
 def _check_captions(stimuli: Stimuli) -> Iterator[Problem]:
     """Yield objects of the table whose file is missing or whose caption is long, and texts that occur twice."""
     without_file = []
-    files = {path.name.casefold(): path for each in stimuli.by_label.values() if (path := each.file)}
+    files = {path.name.casefold(): path for each in stimuli.values() if (path := each.file)}
     stems = {path.stem.casefold(): path for path in files.values()}
     by_text = defaultdict(list)
-    for label, stimulus in stimuli.by_label.items():
+    for label, stimulus in stimuli.items():
         if stimulus.kind == "text":
             by_text[stimulus.caption].append(label)
         elif len(stimulus.caption) > _MAX_CAPTION_CHARACTERS:
@@ -169,7 +168,7 @@ def _check_captions(stimuli: Stimuli) -> Iterator[Problem]:
 def _check_files(stimuli: Stimuli) -> Iterator[Problem]:
     """Yield files that a browser cannot show, or a phone only slowly, and pictures of very different shapes."""
     shapes: dict[str, float] = {}
-    for stimulus in stimuli.by_label.values():
+    for stimulus in stimuli.values():
         if stimulus.file is None or stimulus.kind == "text":
             continue
         where = f"{STIMULI_FOLDER}/{stimulus.file.name}"
@@ -228,7 +227,7 @@ def _wrong_ending(stimulus: Stimulus, path: Path, where: str, held: str) -> Prob
 def _check_duplicates(stimuli: Stimuli) -> Iterator[Problem]:
     """Yield files that hold the same, byte for byte."""
     by_size = defaultdict(list)
-    for stimulus in stimuli.by_label.values():
+    for stimulus in stimuli.values():
         if stimulus.file is not None and stimulus.kind != "text":
             by_size[stimulus.file.stat().st_size].append(stimulus.file)
     same = defaultdict(list)
@@ -330,13 +329,11 @@ _SIZES = {"png": _png_size, "jpg": _jpg_size, "gif": _gif_size, "webp": _webp_si
 def _check_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Problem]:
     """Yield the problems of an SVG file."""
     found: set[str] = set()
-    root: dict[str, str] = {}
-    seen: list[str] = []
+    seen: list[tuple[str, dict[str, str]]] = []
 
     def begin(element: str, attributes: dict[str, str]) -> None:
         if not seen:
-            seen.append(element)
-            root.update(attributes)
+            seen.append((element, attributes))
         local = element.rpartition(" ")[2].lower()
         links = [value.strip().lower() for key, value in attributes.items() if key.rpartition(" ")[2] == "href"]
         handlers = any(key.lower().startswith("on") for key in attributes)
@@ -359,7 +356,8 @@ def _check_svg(data: bytes, where: str, shapes: dict[str, float]) -> Iterator[Pr
     except ValueError as error:
         yield Problem("error", where, str(error))
         return
-    if seen[0] != f"{_SVG_NAMESPACE}svg":
+    name, root = seen[0]
+    if name != f"{_SVG_NAMESPACE}svg":
         yield Problem("error", where, 'it does not begin with <svg xmlns="http://www.w3.org/2000/svg">; save it again')
         return
     yield from (Problem("warning", where, what) for what in sorted(found))

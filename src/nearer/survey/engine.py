@@ -1,12 +1,9 @@
 """The engine: a process that learns from the answers so far, and proposes the most informative questions.
 
-It reads answers from the database and writes proposals, and what it finds out for the researcher's page, back: the
-server never waits for it, and goes on without it. Whatever ends it, the server starts it again, and it starts afresh
-from what is in the database. Where questions are drawn at random it proposes none, and learns for the researcher's page
-alone.
-
-The error on that page is that on questions drawn at random, and so is the noise ceiling next to it: chosen questions
-are harder than others, for people as for maps.
+It reads answers from the database and writes proposals, and what the researcher's page shows, back: the server never
+waits for it. Whatever ends it, the server starts it again, and it starts afresh from what is in the database. Where
+questions are drawn at random it proposes none. Error and noise ceiling on the page are those on questions drawn at
+random: chosen questions are harder than others, for people as for maps.
 """
 
 from __future__ import annotations
@@ -185,7 +182,7 @@ class Engine:
         now = time.time()  # of a clock that may have been set back
         rows = connection.execute(
             select(questions.c.shown)
-            .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
+            .join_from(questions, answers, isouter=True)
             .where(answers.c.question.is_(None), questions.c.purpose.not_in(UNCOUNTED_PURPOSES))
             .where(questions.c.asked.between(now - _HOLD_SECONDS, now + _HOLD_SECONDS))
         )
@@ -215,7 +212,7 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
     for first in range(0, len(ordered), _ANSWERS_PER_FETCH):
         found += connection.execute(
             select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen)
-            .join_from(answers, questions, answers.c.question == questions.c.id)
+            .join_from(answers, questions)
             .where(questions.c.id.in_(ordered[first : first + _ANSWERS_PER_FETCH]))
             .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES))
             .order_by(questions.c.id)

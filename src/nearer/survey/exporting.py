@@ -17,7 +17,7 @@ from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
 from nearer.io.writing import question_columns
-from nearer.survey.sequencer import correct_options
+from nearer.survey.session import correct_options
 from nearer.survey.store import answers, people, questions
 from nearer.survey.study import SEPARATOR, UNCOUNTED_PURPOSES, Study, read_study, split_labels, split_numbers
 
@@ -35,7 +35,7 @@ def answer_columns(connection: Connection, study: Study) -> Columns:
     found = connection.execute(
         select(people.c.name, questions.c.id, questions.c.shown, questions.c.purpose, answers.c.chosen,
                answers.c.seconds, answers.c.received)
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), people.c.left_out.is_(False))
         .order_by(questions.c.id),
@@ -124,7 +124,7 @@ def catch_results(connection: Connection, study: Study) -> Catches | None:
     """
     found = connection.execute(
         select(people.c.name, questions.c.shown, answers.c.chosen)
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose == CATCH, people.c.left_out.is_(False))
         .order_by(people.c.id)

@@ -1,11 +1,8 @@
 """The participants' side of the server: a page, stimuli, and the addresses that the page talks to.
 
 Each request is one job of the writer, and is answered after its commit: who an answer is from, the answer, and the next
-questions. The page may send an answer again as often as it likes.
-
-Everybody who takes part asks for the page and its pictures. Opening a file takes a thread and longer than all the rest
-of such a response, so that small files stay in memory as long as they do not change; large ones, and parts of files,
-are sent from the disk.
+questions. The page may send an answer again as often as it likes. Opening a file takes longer than all the rest of a
+response, so that small files stay in memory as long as they do not change.
 """
 
 from __future__ import annotations
@@ -87,7 +84,7 @@ class ParticipantRoutes:
     async def page(self, request: Request) -> Response:
         """Send the page; whoever comes for the first time becomes a participant."""
         survey, code = self.survey, self.study.settings.completion_code
-        response = HTMLResponse(self.html, headers={"cache-control": "no-store"})
+        response = HTMLResponse(self.html)
         token, parameters = request.cookies.get(self.cookie, ""), request.query_params
         found = await survey.run(lambda connection: find_participant(connection, token)) if token else None
         if (found is None or found[0].is_another(parameters)) and request.method == "GET":
@@ -178,8 +175,7 @@ class ParticipantRoutes:
             result = work(session)
             return session.state(time.time()) | result
 
-        content = await survey.run(transaction, hash_token(token), places=places)
-        return JSONResponse(content, headers={"cache-control": "no-store"})
+        return JSONResponse(await survey.run(transaction, hash_token(token), places=places))
 
     def _send(self, request: Request, path: Path, media_type: str, headers: dict[str, str]) -> Response:
         try:

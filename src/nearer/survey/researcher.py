@@ -1,10 +1,7 @@
 """The researcher's side: a live page, actions, and the answers to download; all behind the secret.
 
-The secret is a long random word of which the database has a hash alone.
-
-People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, by a few
-statements whatever the number of answers, in a thread of its own, apart from the one that writes; results are kept
-for a moment, so that several tabs cost what one does. Whatever takes longer is up to the engine.
+People answer while somebody looks at the page, so that looking must cost them nothing: the database counts, in a
+thread apart from the one that writes, and results are kept for a moment. Whatever takes longer is up to the engine.
 """
 
 from __future__ import annotations
@@ -109,8 +106,7 @@ class ResearcherRoutes:
             Route("/researcher/api/status", self._guarded(self.status), methods=["POST"]),
             Route("/researcher/api/people", self._guarded(self.person), methods=["POST"]),
             Route("/researcher/api/codes", self._guarded(self.codes), methods=["POST"]),
-            Route("/researcher/answers.csv", self._guarded(self.download_csv)),
-            Route("/researcher/answers.parquet", self._guarded(self.download_parquet)),
+            *(Route(f"/researcher/{name}", self._guarded(self.download)) for name in _DOWNLOADS),
         ]
 
     async def enter(self, request: Request) -> Response:
@@ -119,14 +115,13 @@ class ResearcherRoutes:
         if key is None:
             return await self._guarded(self.page)(request)
         await self._check_secret(request, key)
-        response = RedirectResponse("/researcher", status_code=303, headers={"cache-control": "no-store"})
+        response = RedirectResponse("/researcher", status_code=303)
         set_cookie(response, self.cookie, key, self.survey.secure)
         return response
 
     async def page(self, _: Request) -> Response:
         """Send the live page."""
-        html = self.survey.page("researcher.html", title=self.survey.study.settings.title)
-        return HTMLResponse(html, headers={"cache-control": "no-store"})
+        return HTMLResponse(self.survey.page("researcher.html", title=self.survey.study.settings.title))
 
     async def state(self, _: Request) -> Response:
         """Send the state of the live page."""
@@ -156,20 +151,19 @@ class ResearcherRoutes:
             raise ValueError(f"codes must be a list of at most {_MAX_CODES}")
         settings = self.survey.study.settings
         found = await read(self.database, lambda connection: look_up_codes(connection, settings, codes))
-        return JSONResponse({"codes": [each.to_dict() for each in found]}, headers={"cache-control": "no-store"})
+        return JSONResponse({"codes": [each.to_dict() for each in found]})
 
-    async def download_csv(self, _: Request) -> Response:
-        """Send all answers as CSV."""
-        text = await read(self.database, lambda connection: columns_as_csv(self._columns(connection)), DOWNLOAD_SECONDS)
-        return _download(text.encode(), "text/csv; charset=utf-8", "answers.csv")
+    async def download(self, request: Request) -> Response:
+        """Send all answers as CSV or Parquet."""
+        name = request.scope["path"].rpartition("/")[2]
+        encode, media_type = _DOWNLOADS[name]
 
-    async def download_parquet(self, _: Request) -> Response:
-        """Send all answers as Parquet."""
-        content = await read(self.database, lambda connection: _parquet(self._columns(connection)), DOWNLOAD_SECONDS)
-        return _download(content, "application/vnd.apache.parquet", "answers.parquet")
+        def encoded(connection: Connection) -> bytes:
+            return encode(answer_columns(connection, self.survey.study))
 
-    def _columns(self, connection: Connection) -> Columns:
-        return answer_columns(connection, self.survey.study)
+        content = await read(self.database, encoded, DOWNLOAD_SECONDS)
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(content, media_type=media_type, headers=headers)
 
     def _guarded(self, handler: Handler) -> Handler:
         async def with_secret(request: Request) -> Response:
@@ -196,12 +190,7 @@ async def _read_fields(request: Request) -> dict[str, Any]:
 
 
 def _json_response(content: bytes) -> Response:
-    return Response(content, media_type="application/json", headers={"cache-control": "no-store"})
-
-
-def _download(content: bytes, media_type: str, name: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
-    return Response(content, media_type=media_type, headers=headers)
+    return Response(content, media_type="application/json")
 
 
 def _parquet(columns: Columns) -> bytes:
@@ -213,6 +202,12 @@ def _parquet(columns: Columns) -> bytes:
     target = io.BytesIO()
     parquet.write_table(pa.table(columns), target)
     return target.getvalue()
+
+
+_DOWNLOADS: dict[str, tuple[Callable[[Columns], bytes], str]] = {
+    "answers.csv": (lambda columns: columns_as_csv(columns).encode(), "text/csv; charset=utf-8"),
+    "answers.parquet": (_parquet, "application/vnd.apache.parquet"),
+}
 
 
 @dataclass(frozen=True)
@@ -280,10 +275,7 @@ def _look_up_code(connection: Connection, settings: Settings, code: str) -> Code
     if row is None or not wanted:
         return CodeStatus(code)
     n_answers = connection.execute(
-        select(func.count())
-        .select_from(answers)
-        .join(questions, answers.c.question == questions.c.id)
-        .where(answers.c.person == row.id, _IS_COUNTED)
+        select(func.count()).join_from(answers, questions).where(answers.c.person == row.id, _IS_COUNTED)
     ).scalar_one()
     return CodeStatus(code, row.completed is not None, row.name, row.completed, n_answers, row.left_out)
 
@@ -354,7 +346,7 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
 
 def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
     """Return the address of each object's picture; None if not all have one, or they are too large to load at once."""
-    stimuli = [each for label in labels if (each := study.stimuli.by_label.get(label))]
+    stimuli = [each for label in labels if (each := study.stimuli.get(label))]
     files = [each.file for each in stimuli if each.kind == "image" and each.file is not None]
     if len(files) < len(labels) or sum(file.stat().st_size for file in files if file.is_file()) > _MAX_PICTURE_BYTES:
         return None
@@ -372,7 +364,7 @@ def _answering_people(connection: Connection) -> list[Row[Any]]:
             func.row_number().over(partition_by=answers.c.person, order_by=by_time).label("rank"),
             func.count(answers.c.seconds).over(partition_by=answers.c.person).label("timed"),
         )
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .where(_IS_COUNTED)
         .subquery()
     )
@@ -407,7 +399,7 @@ def _growth_curve(connection: Connection, rows: list[Row[Any]], now: float) -> l
     part = cast((answers.c.received - first) / width, Integer)
     counts_by_part = connection.execute(
         select(func.max(answers.c.received), func.count())
-        .join_from(answers, questions, answers.c.question == questions.c.id)
+        .join_from(answers, questions)
         .where(_IS_COUNTED)
         .group_by(part)
     )

@@ -1,14 +1,8 @@
 """Serving a study: the application under uvicorn, with bounded connections, and the engine next to it.
 
-A proxy limits what a connection may cost before the application sees a request; a laboratory that serves its own
-network has none before it. uvicorn reads headers of any length for any time, and queues any number of requests of one
-connection. Here a head, a whole request and the requests that wait behind it are bounded in bytes, number and seconds,
-and so are the connections of one network address, so that nobody takes the memory of the server, or the places of
-others.
-
-A browser opens up to six connections and keeps them for a while, and all computers of a laboratory may share one
-address: where an address, or the server, has no place left, an idle connection is closed for a new one, which browsers
-do not show.
+uvicorn reads headers of any length for any time, and queues any number of requests; a laboratory that serves its own
+network has no proxy that limits them. Here requests and the connections of one network address are bounded. Where no
+place is left, an idle connection is closed for a new one, which browsers do not show.
 """
 
 from __future__ import annotations
@@ -51,29 +45,15 @@ _LOG = logging.getLogger("nearer.survey")
 
 @dataclass(frozen=True)
 class Serving:
-    """Where a study is served.
-
-    Attributes
-    ----------
-    host : str
-    port : int
-    address : str
-        As people reach it, where that is another than host and port: behind a proxy.
-    certificate, key : Path or None
-        For TLS.
-    proxied : bool
-        Whether a proxy stands before it, whose word about addresses is taken.
-    newcomers_per_minute : int
-        New participants of one network address; a quarter of an hour's may come at once.
-    """
+    """Where a study is served."""
 
     host: str = "127.0.0.1"
     port: int = 8000
-    address: str = ""
+    address: str = ""  # as people reach it, where that is another than host and port: behind a proxy
     certificate: Path | None = None
     key: Path | None = None
-    proxied: bool = False
-    newcomers_per_minute: int = NEWCOMERS_PER_MINUTE
+    proxied: bool = False  # whether a proxy's word about network addresses is taken
+    newcomers_per_minute: int = NEWCOMERS_PER_MINUTE  # of one network address; a quarter of an hour's may come at once
 
     @property
     def link(self) -> str:
@@ -84,11 +64,6 @@ class Serving:
         # All addresses of this computer: people can open one of them.
         host = _own_address(self.host) if self.host in ("0.0.0.0", "::") else self.host
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
-
-    @property
-    def is_secure(self) -> bool:
-        """Whether people reach it by TLS."""
-        return self.link.startswith("https:")
 
 
 def _own_address(host: str) -> str:
@@ -112,9 +87,8 @@ def build(folder: Path, serving: Serving, seed: int | None = None) -> tuple[Guar
         database.close()
         raise
     writer = Writer(database)
-    survey = Survey.of(
-        study, writer, seed=seed, secure=serving.is_secure, newcomers_per_minute=serving.newcomers_per_minute
-    )
+    secure, per_minute = serving.link.startswith("https:"), serving.newcomers_per_minute
+    survey = Survey(study, writer, seed=seed, secure=secure, newcomers_per_minute=per_minute)
     routes = [*ParticipantRoutes(survey).routes(), *ResearcherRoutes(survey, serving.link).routes()]
     return make_application(routes), writer, study
 
@@ -216,7 +190,10 @@ class Connections:
         if found is None:
             return False
         self.remove(found)
-        found.close(at_once=not found.is_idle)
+        if found.is_idle:
+            found.transport.close()  # what was sent still arrives
+        else:
+            found.transport.abort()
         return True
 
 
@@ -237,13 +214,6 @@ class BoundedProtocol(HttpToolsProtocol):
     def is_idle(self) -> bool:
         """Whether nothing arrives and nothing is to be answered."""
         return not self._part and not self._n_bytes and (self.cycle is None or self.cycle.response_complete)
-
-    def close(self, *, at_once: bool) -> None:
-        """Close the connection; what was sent still arrives, unless it is ended at once."""
-        if at_once:
-            self.transport.abort()
-        else:
-            self.transport.close()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, if there is room."""

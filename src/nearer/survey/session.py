@@ -1,10 +1,8 @@
-"""A participant's session: who it is, which questions they were given, what they answered, and what they see next.
+"""A participant's session: who it is, which questions they are given, what they answered, and what they see next.
 
-A person's questions are made as they are needed, a few ahead so that pictures can be loaded, and belong to that person.
-They are read once a request, and all that a request does is done in one transaction, in which no other server serves
-the same person (see `nearer.survey.store.Writer.submit`). So an answer to a question and its withdrawal at the same
-time never both succeed: a question whose answer was confirmed keeps that answer and is never withdrawn, and one that
-was withdrawn is never answered.
+A person's questions are made as they are needed, a few ahead so that pictures can be loaded. All that a request does is
+done in one transaction, in which no other server serves the same person (see `nearer.survey.store.Writer.submit`): an
+answer to a question and its withdrawal at the same time never both succeed.
 """
 
 from __future__ import annotations
@@ -13,15 +11,16 @@ import hashlib
 import json
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
-from nearer.design.mix import PRACTICE
-from nearer.survey.sequencer import Sequencer
+from nearer.design.mix import CATCH, INFORMATION, PRACTICE, REPEAT, START, TEST
 from nearer.survey.stimuli import Stimuli, Stimulus, gather_stimuli, slug_of
 from nearer.survey.store import (
     ANALYSIS,
@@ -33,6 +32,7 @@ from nearer.survey.store import (
     facts,
     insert_into,
     people,
+    proposals,
     questions,
 )
 from nearer.survey.study import UNCOUNTED_PURPOSES, Study, join_labels, join_numbers, split_labels
@@ -47,18 +47,24 @@ _OPEN = "open"
 _CODE_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # none that looks like another
 _N_AHEAD = 3  # questions that wait for an answer, so that the next can be loaded
 _FOLDER_SECONDS = 1.0  # between two looks into the folder for objects that came later
+_MAX_PROPOSALS = 8  # that are looked at, as the person may have had some
+_MAX_RANDOM_QUESTIONS = 1000  # that are remembered, to be repeated
+_REPEAT_TRIES = 10
 # Statements are made once: making one takes longer than executing it.
 _STATUS = select(facts.c.value).where(facts.c.name == STATUS)
 _FIND = select(people, _STATUS.scalar_subquery().label("status")).where(people.c.session == bindparam("hash"))
 _ASSIGNED = (
     select(questions.c.id, questions.c.shown, questions.c.purpose,
            answers.c.question.is_not(None).label("answered"))
-    .join_from(questions, answers, answers.c.question == questions.c.id, isouter=True)
+    .join_from(questions, answers, isouter=True)
     .where(questions.c.person == bindparam("person"))
     .order_by(questions.c.place)
 )  # fmt: skip
 _ASSIGN = questions.insert()
 _WITHDRAW = questions.update().where(questions.c.id == bindparam("number")).values(purpose=UNSEEN)
+# What another server has just taken is skipped (SQLite has one writer, and no such clause).
+_PROPOSALS = select(proposals).order_by(proposals.c.id).limit(_MAX_PROPOSALS).with_for_update(skip_locked=True)
+_TAKE_PROPOSAL = proposals.delete().where(proposals.c.id == bindparam("number"))
 
 
 class Participant(NamedTuple):
@@ -154,6 +160,111 @@ def _random_code(length: int) -> str:
     return "".join(secrets.choice(_CODE_ALPHABET) for _ in range(length))
 
 
+class Sequencer:
+    """Chooses the next question of a participant.
+
+    A share of the questions is drawn at random for an unbiased error, a share repeats such questions of others, and the
+    rest are those that the engine has proposed; while it has proposed none, all objects come up equally often.
+    """
+
+    def __init__(self, study: Study, database: Database, rng: np.random.Generator) -> None:
+        self.study, self.rng = study, rng
+        self.n_shown = np.zeros(len(study.labels))
+        self.random_questions: deque[tuple[str, ...]] = deque(maxlen=_MAX_RANDOM_QUESTIONS)
+        with database.reading() as connection:
+            for row in connection.execute(select(questions.c.shown, questions.c.purpose).order_by(questions.c.id)):
+                self.record(split_labels(row.shown), row.purpose)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions of each participant, without practice."""
+        return self.study.settings.per_person + self.study.mix.n_catch
+
+    def next_question(
+        self, connection: Connection, place: int, had: set[tuple[int, ...]]
+    ) -> tuple[tuple[str, ...], str]:
+        """Return the objects to show at a place of a participant's sequence, and the purpose of the question.
+
+        ``had``: keys of the questions that the participant has had.
+        """
+        settings, pool = self.study.settings, self.study.pool
+        purpose = self.study.mix.purpose_at(place, settings.per_person, self.rng)
+        if purpose == PRACTICE:
+            return self._labels(pool.draw(1, self.rng)[0]), PRACTICE
+        if purpose == CATCH:
+            return self._catch_question(), CATCH
+        if purpose == TEST:
+            drawn = self._labels(pool.draw(1, self.rng)[0])
+            if self.key(drawn) not in had:
+                return drawn, TEST
+        elif purpose == REPEAT:
+            repeated = self._repeated_question(had)
+            if repeated is not None:
+                return repeated, REPEAT
+        if settings.method == "active":
+            proposed = self._proposed_question(connection, had)
+            if proposed is not None:
+                return proposed, INFORMATION
+        new = pool.draw_new(1, self.rng, had, self.n_shown)
+        shown = new[0] if len(new) else pool.draw(1, self.rng)[0]  # who has had all gets one again
+        return self._labels(shown), START
+
+    def key(self, shown: Sequence[str]) -> tuple[int, ...]:
+        """Return what identifies a question, in any order of options; () if this server lacks one of its objects."""
+        first, positions = int(self.study.has_anchor), self.study.positions(shown)
+        return (*positions[:first], *sorted(positions[first:]))
+
+    def record(self, shown: tuple[str, ...], purpose: str) -> None:
+        """Count a question that was given to somebody."""
+        positions = self.study.positions(shown)
+        if purpose in UNCOUNTED_PURPOSES or not positions:
+            return
+        self.n_shown[list(positions)] += 1
+        if purpose == TEST:
+            self.random_questions.append(shown)
+
+    def _proposed_question(self, connection: Connection, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
+        """Return a question that the engine has proposed and this person has not had, and take it from the list."""
+        for row in connection.execute(_PROPOSALS).all():
+            shown = split_labels(row.shown)
+            key = self.key(shown)
+            if not key or key in had:
+                continue
+            if connection.execute(_TAKE_PROPOSAL, {"number": row.id}).rowcount == 1:
+                return self._shuffled(shown)
+        return None
+
+    def _repeated_question(self, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
+        """Return a random question of somebody else."""
+        for _ in range(min(len(self.random_questions), _REPEAT_TRIES)):
+            shown = self.random_questions[int(self.rng.integers(len(self.random_questions)))]
+            if self.key(shown) not in had:
+                return self._shuffled(shown)
+        return None
+
+    def _catch_question(self) -> tuple[str, ...]:
+        """Return a question whose answer needs no knowledge: an option is the anchor, or two of three are the same."""
+        width, has_anchor = self.study.form.width, self.study.has_anchor
+        different = self.rng.permutation(len(self.study.labels))[: width - 1].tolist()
+        options = self.rng.permutation([*different, different[0]] if not has_anchor else different).tolist()
+        return self._labels([different[0], *options] if has_anchor else options)
+
+    def _shuffled(self, shown: tuple[str, ...]) -> tuple[str, ...]:
+        """Return a question with its options in random order."""
+        positions = np.array([self.study.positions(shown)], dtype=np.intp)
+        return self._labels(self.study.pool.shuffled(positions, self.rng)[0])
+
+    def _labels(self, positions: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.study.labels[position] for position in positions)
+
+
+def correct_options(shown: Sequence[str], has_anchor: bool) -> tuple[int, ...]:
+    """Return the positions of the correct options of a catch question."""
+    if has_anchor:
+        return tuple(place for place, each in enumerate(shown[1:]) if each == shown[0])
+    return tuple(place for place, each in enumerate(shown) if list(shown).count(each) == 1)
+
+
 class NotAssigned(Exception):
     """An answer to a question that was given to somebody else, or to nobody."""
 
@@ -185,11 +296,11 @@ class _AssignedQuestion:
 class QuestionService:
     """What the sessions of all participants share: the study, the sequencer, and the fixed parts of the page."""
 
-    def __init__(self, study: Study, database: Database, sequencer: Sequencer) -> None:
-        self.study, self.sequencer = study, sequencer
+    def __init__(self, study: Study, database: Database, rng: np.random.Generator) -> None:
+        self.study, self.sequencer = study, Sequencer(study, database, rng)
         self.by_slug, self._next_look = _by_slug(study.stimuli), 0.0
         self.insert_answers = insert_into(database.engine.dialect.name, answers).on_conflict_do_nothing()
-        settings, n_questions = study.settings, sequencer.n_questions
+        settings, n_questions = study.settings, self.sequencer.n_questions
         self.page: dict[str, Any] = {
             "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
             "thanks": paragraphs(settings.thanks), "question": settings.question, "kind": settings.kind, "n_done": 0,
@@ -202,9 +313,8 @@ class QuestionService:
         items = [self._shown(label) for label in split_labels(question.shown)]
         head = items.pop(0) if self.study.has_anchor else None
         practice = question.purpose == PRACTICE
-        return {
-            "id": question.id, "practice": practice, "n_chosen": self.study.n_chosen, "head": head, "options": items,
-        }  # fmt: skip
+        count = self.study.n_chosen
+        return {"id": question.id, "practice": practice, "n_chosen": count, "head": head, "options": items}
 
     def find_stimulus(self, slug: str) -> Stimulus | None:
         """Return the stimulus of an object, even if it came into the folder after the start; None if there is none.
@@ -222,9 +332,8 @@ class QuestionService:
         slug = slug_of(label)
         stimulus = self.find_stimulus(slug)
         if stimulus is None:
-            raise Busy(
-                f"another server asks about {label!r}, which this one does not have: start it again with its file"
-            )
+            what = f"another server asks about {label!r}, which this one does not have"
+            raise Busy(f"{what}: start it again with its file")
         url = f"/stimuli/{slug}" if stimulus.kind != "text" else ""
         return {"object": slug, "caption": stimulus.caption, "kind": stimulus.kind, "url": url}
 
@@ -362,4 +471,4 @@ def paragraphs(text: str) -> list[str]:
 
 
 def _by_slug(stimuli: Stimuli) -> dict[str, Stimulus]:
-    return {stimulus.slug: stimulus for stimulus in stimuli.by_label.values()}
+    return {stimulus.slug: stimulus for stimulus in stimuli.values()}

@@ -1,10 +1,7 @@
 """The settings of a study: the file study.toml, read and checked.
 
-A setting is named twice: by a key in a table of the file, such as ``per_person`` below ``[questions]``, and by a field
-of `Settings`. Both have the same name, but for ``most`` below ``[people]``, which is ``most_people``.
-
-All problems are found at once. `gather_settings` goes on with the default of a setting that is wrong, so that a check
-of the study can look at everything else; `read_settings` refuses the file.
+A key in a table of the file and a field of `Settings` have the same name, but for ``most`` below ``[people]``, which is
+``most_people``. All problems are found at once: `gather_settings` goes on with the default of a setting that is wrong.
 """
 
 from __future__ import annotations
@@ -46,11 +43,19 @@ _RANGES: dict[str, tuple[float, float]] = {
 _FRACTIONS = ("test_share", "repeat_share", "pay")
 _MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
 _ONE_LINE = ("title", "question")
-_KINDS = ("triplet", "odd-one-out", "most-central")
+_KINDS, _METHODS = ("triplet", "odd-one-out", "most-central"), ("active", "random")
 _GRID = re.compile(r"\d+\s*of\s*\d+")
-_COLOR = re.compile(r"#[0-9a-fA-F]{6}")
-_CODE = re.compile(r"[A-Za-z0-9_-]{1,20}")
-_DATABASE = re.compile(r"(sqlite|postgresql)(\+\w+)?://\S+")
+_COLOR = (re.compile(r"#[0-9a-fA-F]{6}"), "a color such as #1f5fbf")
+#: What a text must look like, and how a message says so.
+_PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
+    "completion_code": (re.compile(r"[\w-]{1,20}", re.ASCII), "'each', or a code of up to 20 letters, digits, - and _"),
+    "accent": _COLOR,
+    "background": _COLOR,
+    "database": (
+        re.compile(r"(?:(?:sqlite|postgresql)(?:\+\w+)?://\S+)?"),
+        "such as postgresql://user:password@host/name, or empty for a file in this folder",
+    ),
+}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -58,15 +63,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 class Problem:
     """One thing that is wrong with a study, or that deserves a second look: where, and what to do.
 
-    Attributes
-    ----------
-    severity : {"error", "warning"}
-        An error must be put right before anyone takes part.
-    file : str
-        As seen from the study's folder.
-    message : str
-    settings : tuple of str
-        The settings that it is about.
+    An error must be put right before anyone takes part. ``settings`` are those that it is about.
     """
 
     severity: Literal["error", "warning"]
@@ -85,51 +82,7 @@ def setting_problem(severity: Literal["error", "warning"], key: str, message: st
 
 @dataclass(frozen=True)
 class Settings:
-    """What a study asks, whom, and how it looks.
-
-    Parameters
-    ----------
-    title : str
-        Name of the study.
-    question : str
-        The question in words.
-    kind : {"triplet", "odd-one-out", "most-central"}, or "k of m"
-        The task, as `nearer.design.active.pool.form_of` has it.
-    language : str
-        Of buttons and messages.
-    welcome, consent, thanks : str
-        Texts; a blank line begins a paragraph. Without ``consent`` nobody is asked for it.
-    per_person, practice, catch : int
-        Questions of each person, practice questions before them, and catch questions among them.
-    break_every : int
-        Questions after which a break is offered, unless fewer than half as many are left; 0 for no breaks.
-    dimensions : int
-        Of the map that chooses the next question.
-    method : {"active", "random"}
-        How the next question is chosen.
-    test_share, repeat_share : float
-        Share of questions drawn at random, which measure the error; share of those that somebody else gets again.
-    most_people : int
-        Maximum number of participants; 0 for no limit.
-    pay : float
-        What each participant is paid, in any currency; 0 if unknown.
-    completion_url : str
-        Where people go at the end; "{code}" in it is replaced.
-    completion_code : str
-        "each" for a code of each person's own, or one for all.
-    accent, background : str
-        Colors of buttons and of the page, as #rrggbb.
-    database : str
-        An SQLAlchemy URL; "" for a file in the study's folder. It may hold a password and is not shown.
-
-    Examples
-    --------
-    >>> Settings(kind="2of8", per_person=20).kind
-    '2 of 8'
-    >>> Settings(practice=-1)
-    Traceback (most recent call last):
-    ValueError: [questions] practice must be a whole number from 0 to 100, got -1
-    """
+    """What a study asks, whom, and how it looks; templates/study.toml says what each setting means."""
 
     title: str = ""
     question: str = "Which of the two is more like the one at the top?"
@@ -156,7 +109,7 @@ class Settings:
     completion_code: str = "each"
     accent: str = "#1f5fbf"
     background: str = "#ffffff"
-    database: str = field(default="", repr=False)
+    database: str = field(default="", repr=False)  # it may hold a password
 
     def __post_init__(self) -> None:
         from nearer.design.active.pool import form_of
@@ -267,7 +220,8 @@ def _settings_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any] | Proble
                 advice = f"write [{key}] on a line of its own, and its settings below"
                 yield Problem("error", SETTINGS_FILE, f"{key} is a table: {advice}")
         elif isinstance(value, dict):
-            hint = _did_you_mean(key, {each: f"[{each}]" for each in TABLES if each})
+            known = {each: f"[{each}]" for each in TABLES if each}
+            hint = _did_you_mean(key, known) or f"; there are {', '.join(known)}"
             yield Problem("error", SETTINGS_FILE, f"there is no table {quote(key)}{hint}")
         else:
             yield from _settings_of_table("", {key: value})
@@ -291,16 +245,16 @@ def _settings_of_table(table: str, values: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def _did_you_mean(given: str, known: Mapping[str, str]) -> str:
-    """Return a hint at the most similar of some names, or else at all of them."""
+    """Return a hint at the most similar of some names, which are shown as their values; "" if none is similar."""
     similar = get_close_matches(given.lower()[:60], known, n=1)
-    return f"; did you mean {known[similar[0]]}?" if similar else f"; there are {', '.join(known)}"
+    return f"; did you mean {known[similar[0]]}?" if similar else ""
 
 
 def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield the problems with the values of all settings."""
     wrong: set[str] = set()
     for key, value in values.items():
-        message = _type_error(key, value) or _text_error(key, value) or (_CHECKS[key](value) if key in _CHECKS else "")
+        message = _type_error(key, value) or _text_error(key, value) or _CHECKS.get(key, _pattern_error)(key, value)
         if message:
             wrong.add(key)
             yield setting_problem("error", key, message)
@@ -334,11 +288,20 @@ def _text_error(key: str, value: Any) -> str:
         return f"has an invisible character, {found[0]!a}; remove it"
     if key in _ONE_LINE and "\n" in value:
         return "must be a single line"
+    if key == "question" and not value:
+        return "must not be empty; write what people are asked"
     most = _MAX_CHARACTERS.get(key, 2000)
     return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
 
 
-def _kind_error(kind: str) -> str:
+def _pattern_error(key: str, value: str) -> str:
+    if key not in _PATTERNS or _PATTERNS[key][0].fullmatch(value):
+        return ""
+    got = "" if key == "database" else f", got {quote(value)}"  # a password must not end in a log
+    return f"must be {_PATTERNS[key][1]}{got}"
+
+
+def _kind_error(_: str, kind: str) -> str:
     from nearer.design.active.pool import form_of
 
     try:
@@ -348,26 +311,21 @@ def _kind_error(kind: str) -> str:
         if 0 < n_chosen < n_shown <= 20:
             return f"is too much to choose from: {error}; write fewer, such as '2 of 8'"
         known = f"{', '.join(map(repr, _KINDS))}, or such as '2 of 8'"
-        return f"must be {known}, got {quote(kind)}{_meant(kind, _KINDS)}"
+        return f"must be {known}, got {quote(kind)}{_did_you_mean(kind, {each: repr(each) for each in _KINDS})}"
     return ""
 
 
-def _language_error(language: str) -> str:
+def _language_error(_: str, language: str) -> str:
     known = translations()
     return "" if language in known else f"must be one of {', '.join(sorted(known))}, got {quote(language)}"
 
 
-def _method_error(method: str) -> str:
-    known = ("active", "random")
-    return "" if method in known else f"must be 'active' or 'random', got {quote(method)}{_meant(method, known)}"
+def _method_error(_: str, method: str) -> str:
+    hint = _did_you_mean(method, {each: repr(each) for each in _METHODS})
+    return "" if method in _METHODS else f"must be 'active' or 'random', got {quote(method)}{hint}"
 
 
-def _meant(given: str, known: tuple[str, ...]) -> str:
-    similar = get_close_matches(given.lower()[:60], known, n=1)
-    return f"; did you mean {similar[0]!r}?" if similar else ""
-
-
-def _url_error(url: str) -> str:
+def _url_error(_: str, url: str) -> str:
     if not url:
         return ""
     wanted = "must be an address that begins with https:// or http://, or empty"
@@ -384,25 +342,6 @@ def _url_error(url: str) -> str:
     return "may have {code}, in lower case, and no other braces" if "{" in left or "}" in left else ""
 
 
-def _code_error(code: str) -> str:
-    if _CODE.fullmatch(code):
-        return ""
-    return f"must be 'each', or a code of up to 20 letters, digits, - and _, got {quote(code)}"
-
-
-def _color_error(color: str) -> str:
-    return "" if _COLOR.fullmatch(color) else f"must be a color such as #1f5fbf, got {quote(color)}"
-
-
-def _database_error(database: str) -> str:
-    # The value is not quoted: it may hold a password, and messages end in logs.
-    if not database or _DATABASE.fullmatch(database):
-        return ""
-    return "must be such as postgresql://user:password@host/name, or empty for a file in this folder"
-
-
-_CHECKS: dict[str, Callable[[str], str]] = {
-    "question": lambda question: "" if question else "must not be empty; write what people are asked",
+_CHECKS: dict[str, Callable[[str, str], str]] = {
     "kind": _kind_error, "language": _language_error, "method": _method_error, "completion_url": _url_error,
-    "completion_code": _code_error, "accent": _color_error, "background": _color_error, "database": _database_error,
 }  # fmt: skip

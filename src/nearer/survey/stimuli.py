@@ -1,10 +1,8 @@
 """The objects of a study: a file each, a row of objects.csv each, or both.
 
-The name of a file without its ending is the label of the object. Labels are kept in Unicode's form NFC: one system
-writes an accent as a letter of its own, another does not, and answers name objects by their labels.
-
-Nothing outside the folder ``stimuli`` is ever shown to people: a link is followed to its end, and left out if that lies
-elsewhere, so that no file of the study itself, such as its answers, can be read through one.
+The name of a file without its ending is the label of the object, in Unicode's form NFC: one system writes an accent as
+a letter of its own, another does not. Nothing outside the folder ``stimuli`` is ever shown to people: a link that leads
+elsewhere is left out, so that no file of the study itself, such as its answers, can be read through one.
 """
 
 from __future__ import annotations
@@ -50,25 +48,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class Stimulus:
-    """What people are shown of one object.
+    """What people are shown of one object."""
 
-    Attributes
-    ----------
-    label : str
-        The name of the object in answers and maps; people do not see it.
-    caption : str
-        What is below a picture, sound or film, or "" for nothing; of a text, the text itself.
-    kind : {"text", "image", "audio", "video"}
-    file : Path or None
-        With links resolved; None for a text of objects.csv.
-    media_type : str
-    """
-
-    label: str
-    caption: str
+    label: str  # its name in answers and maps, which people do not see
+    caption: str  # what is below a picture, sound or film; of a text, the text itself
     kind: Kind
-    file: Path | None
+    file: Path | None  # with links resolved; None for a text of objects.csv
     media_type: str
+    attributes: dict[str, str] = field(default_factory=dict, compare=False)  # its further columns of objects.csv
 
     @property
     def slug(self) -> str:
@@ -76,22 +63,7 @@ class Stimulus:
         return slug_of(self.label)
 
 
-@dataclass(frozen=True, eq=False)
-class Stimuli:
-    """The objects of a study by label, and their further columns of objects.csv; ``objects`` are sorted labels."""
-
-    by_label: dict[str, Stimulus]
-    attributes: dict[str, dict[str, str]] = field(default_factory=dict)
-    objects: tuple[str, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "objects", tuple(sorted(self.by_label)))
-
-    def __len__(self) -> int:
-        return len(self.objects)
-
-    def __getitem__(self, label: str) -> Stimulus:
-        return self.by_label[label]
+Stimuli: TypeAlias = dict[str, Stimulus]  # by label
 
 
 def read_stimuli(folder: Path) -> Stimuli:
@@ -106,7 +78,7 @@ def read_stimuli(folder: Path) -> Stimuli:
 def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
     """Return the objects of the study in a folder, and all problems; objects with an error may be missing."""
     problems: list[Problem] = []
-    found: dict[str, Stimulus] = {}
+    found: Stimuli = {}
     for path in _files(folder):
         if isinstance(path, Problem):
             problems.append(path)
@@ -123,26 +95,22 @@ def gather_stimuli(folder: Path) -> tuple[Stimuli, list[Problem]]:
             problems.append(Problem("error", where, message))
         else:
             found[stimulus.label] = stimulus
-    attributes: dict[str, dict[str, str]] = {label: {} for label in found}
     try:
         rows = list(_rows(folder))
     except ValueError as error:
-        return Stimuli(found, attributes), [*problems, Problem("error", OBJECTS_FILE, str(error))]
+        return found, [*problems, Problem("error", OBJECTS_FILE, str(error))]
     for row in rows:
         if isinstance(row, Problem):
             problems.append(row)
             continue
-        label, caption, further = row
-        attributes[label] = further
-        known = found.get(label)
-        if known is None:
-            found[label] = Stimulus(label, caption or label, "text", None, "text/plain")
-        elif known.kind != "text":
-            found[label] = replace(known, caption=caption)
-        elif caption:
+        label, caption, attributes = row
+        known = found.get(label) or Stimulus(label, caption or label, "text", None, "text/plain")
+        if known.kind == "text" and caption and label in found:
             message = f"the caption of {quote(label)} is not shown; it is a text, which has none"
             problems.append(Problem("warning", OBJECTS_FILE, message))
-    return Stimuli(found, attributes), problems
+        shown = known.caption if known.kind == "text" else caption
+        found[label] = replace(known, caption=shown, attributes=attributes)
+    return found, problems
 
 
 def label_of(text: str) -> str:
@@ -263,14 +231,14 @@ def _rows(folder: Path) -> Iterator[tuple[str, str, dict[str, str]] | Problem]:
                 header = _header(cells)
                 continue
             try:
-                label, caption, further = _row(cells, header)
+                label, caption, attributes = _row(cells, header)
                 if label in at_line:
                     raise ValueError(f"{quote(label)} is in line {at_line[label]} already; keep one of the two")
             except ValueError as error:
                 yield Problem("error", OBJECTS_FILE, f"line {lines.line_num}: {error}")
                 continue
             at_line[label] = lines.line_num
-            yield label, caption, further
+            yield label, caption, attributes
     except csv.Error as error:
         raise ValueError(f"line {lines.line_num}: {error}; check that every quote is closed") from None
     if not header:
@@ -299,5 +267,4 @@ def _row(cells: list[str], header: list[str]) -> tuple[str, str, dict[str, str]]
         if len(cell) > MAX_TEXT_CHARACTERS or _CONTROL.search(cell):
             what = f"has over {intcomma(MAX_TEXT_CHARACTERS)} characters, or some that cannot be shown"
             raise ValueError(f"the cell of {quote(column)} {what}")
-    label = label_of(row.pop("object"))
-    return label, row.pop("caption", "").replace("\r\n", "\n"), row
+    return label_of(row.pop("object")), row.pop("caption", "").replace("\r\n", "\n"), row

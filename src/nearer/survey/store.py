@@ -1,19 +1,11 @@
 """What a survey keeps: its tables, in SQLite in the study's folder or in PostgreSQL, and the thread that writes them.
 
-A question is a row of its own, made when it is given to a person and bound to that person. It names the objects that
-it shows by their labels, so that what people were asked, and what they answered, can be read whatever has become of the
-study's folder since. An answer belongs to one question, whose number is its key: a question is answered once, however
-often an answer arrives. Nothing is kept of people but what a recruiting platform says of them (`external`), and no
-address.
+A question is a row of its own, bound to the person to whom it is given, and names its objects by their labels, so that
+answers can be read whatever has become of the study's folder. An answer has the number of its question as its key: a
+question is answered once, however often an answer arrives.
 
-SQLite keeps a write-ahead log, so that readers never wait for the writer. Its driver would begin transactions at its
-own times; here they begin where SQLAlchemy says, and at once as writing ones, so that two processes wait for each other
-instead of failing halfway.
-
-One thread writes for all: what many people ask for at about the same time is one transaction. A commit waits for the
-disk, some milliseconds. Whoever comes meanwhile is in the next transaction, so that a thousand people cost hardly more
-commits than ten. Nobody is told that something is kept before it is: results are handed out after the commit. Each job
-has a savepoint, and one that fails takes nothing of the others with it.
+One thread writes for all, many jobs in one transaction, as a commit waits for the disk. Results are handed out after
+the commit. Each job has a savepoint, and one that fails takes nothing of the others with it.
 """
 
 from __future__ import annotations
@@ -30,28 +22,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import (
-    URL,
-    BindParameter,
-    Boolean,
-    Column,
-    Connection,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-    bindparam,
-    create_engine,
-    event,
-    inspect,
-    or_,
-    select,
-)
+import sqlalchemy as sa
+from sqlalchemy import URL, Connection
 from sqlalchemy.engine import Engine, ExceptionContext, make_url
 from sqlalchemy.exc import ArgumentError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -60,59 +32,61 @@ Result = TypeVar("Result")
 Work = Callable[[Connection], Result]
 
 UNSEEN = "unseen"  # purpose of a question that was withdrawn, as its files could not be loaded: it has no answer
-metadata = MetaData()
+metadata = sa.MetaData()
 
 #: Names of single facts: the status of the study (open, paused or closed), the hash of the researcher's secret, what
 #: the engine does now, and its results for the researcher's page.
 STATUS, SECRET, ENGINE_STATE, ANALYSIS = "status", "secret", "engine", "analysis"
-facts = Table("facts", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False))
+facts = sa.Table(
+    "facts", metadata, sa.Column("name", sa.String(40), primary_key=True), sa.Column("value", sa.Text, nullable=False)
+)
 
-people = Table(
+people = sa.Table(
     "people",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String(20), nullable=False, unique=True),
-    Column("session", String(64), nullable=False, unique=True),  # hash of the session's token
-    Column("external", Text, nullable=False, default=""),  # JSON: what a recruiting platform says
-    Column("code", String(20), nullable=False),
-    Column("began", Float, nullable=False),
-    Column("consented", Float),
-    Column("completed", Float),
-    Column("left_out", Boolean, nullable=False, default=False),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(20), nullable=False, unique=True),
+    sa.Column("session", sa.String(64), nullable=False, unique=True),  # hash of the session's token
+    sa.Column("external", sa.Text, nullable=False, default=""),  # JSON: what a recruiting platform says
+    sa.Column("code", sa.String(20), nullable=False),
+    sa.Column("began", sa.Float, nullable=False),
+    sa.Column("consented", sa.Float),
+    sa.Column("completed", sa.Float),
+    sa.Column("left_out", sa.Boolean, nullable=False, default=False),
     sqlite_autoincrement=True,  # numbers of those who are forgotten are not given again
 )
 
-questions = Table(
+questions = sa.Table(
     "questions",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("person", ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
-    Column("place", Integer, nullable=False),  # in the order of this person's questions
-    Column("shown", Text, nullable=False),  # labels of the objects with tabs between them, the anchor first
-    Column("purpose", String(20), nullable=False),
-    Column("asked", Float, nullable=False),
-    UniqueConstraint("person", "place"),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("person", sa.ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("place", sa.Integer, nullable=False),  # in the order of this person's questions
+    sa.Column("shown", sa.Text, nullable=False),  # labels of the objects with tabs between them, the anchor first
+    sa.Column("purpose", sa.String(20), nullable=False),
+    sa.Column("asked", sa.Float, nullable=False),
+    sa.UniqueConstraint("person", "place"),
     sqlite_autoincrement=True,
 )
 
-answers = Table(
+answers = sa.Table(
     "answers",
     metadata,
-    Column("question", ForeignKey("questions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
-    Column("person", ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
-    Column("sent_as", String(40), nullable=False),  # the id that the browser gave it
-    Column("chosen", Text, nullable=False),  # places among the options, with commas between them
-    Column("seconds", Float),
-    Column("received", Float, nullable=False),
-    Index("answers_person", "person"),
+    sa.Column("question", sa.ForeignKey("questions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    sa.Column("person", sa.ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("sent_as", sa.String(40), nullable=False),  # the id that the browser gave it
+    sa.Column("chosen", sa.Text, nullable=False),  # places among the options, with commas between them
+    sa.Column("seconds", sa.Float),
+    sa.Column("received", sa.Float, nullable=False),
+    sa.Index("answers_person", "person"),
 )
 
 #: Questions that the engine has chosen and nobody was given yet, the most informative first.
-proposals = Table(
+proposals = sa.Table(
     "proposals",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("shown", Text, nullable=False),  # as in questions
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("shown", sa.Text, nullable=False),  # as in questions
 )
 
 _PRAGMAS = (
@@ -126,10 +100,10 @@ LOCK_SECONDS = 5  # that a lock of another server is waited for
 IDLE_SECONDS = 10  # after which PostgreSQL ends the transaction of a server that has stopped in it, and frees its locks
 _EXTRA_CONNECTIONS = 50  # connections beside the first five: readers must never keep the writer waiting for one
 _SQLITE_SECONDS = 15.0  # that a locked SQLite file is waited for
-_PEOPLE: BindParameter[str] = bindparam("people", expanding=True)
+_PEOPLE: sa.BindParameter[str] = sa.bindparam("people", expanding=True)
 _LOCK_PEOPLE = (
-    select(people.c.id)
-    .where(or_(people.c.session.in_(_PEOPLE), people.c.name.in_(_PEOPLE)))
+    sa.select(people.c.id)
+    .where(sa.or_(people.c.session.in_(_PEOPLE), people.c.name.in_(_PEOPLE)))
     .order_by(people.c.id)
     .with_for_update()
 )
@@ -142,8 +116,6 @@ _STATEMENT_SECONDS = 60  # after which PostgreSQL gives up a statement
 _DAMAGE_MESSAGES = ("malformed", "not a database", "database corruption")  # SQLite's words
 #: What each version of the tables adds to the one before: the first makes them.
 MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
-
-
 MAX_BATCH = 200  # jobs in a transaction
 MAX_QUEUE = 5000  # jobs that wait; more would only wait in vain
 CLOSE_SECONDS = 20.0  # that the writer has to finish; longer than a locked SQLite file is waited for
@@ -183,14 +155,14 @@ class Database:
             else:
                 settings["max_overflow"] = _EXTRA_CONNECTIONS
         try:
-            self.engine = create_engine(parsed, **settings)
+            self.engine = sa.create_engine(parsed, **settings)
         except ModuleNotFoundError as error:
             raise ValueError(f"database {self.name} needs {error.name}: pip install '{error.name}[binary]'") from error
         if self.is_sqlite:
             if parsed.database and not reading:
                 _make_private(Path(parsed.database))
             _own_transactions(self.engine, reading)
-            event.listen(self.engine, "handle_error", self._say_damaged)
+            sa.event.listen(self.engine, "handle_error", self._say_damaged)
         else:
             _bounded_statements(self.engine)
         self._file = Path(parsed.database).absolute() if self.is_sqlite and parsed.database else None
@@ -272,7 +244,7 @@ def migrate(connection: Connection) -> int:
 
 def version_of(connection: Connection) -> int:
     """Return the version of the tables, 0 if there are none; refuse those of a later program."""
-    if not inspect(connection).has_table(facts.name):
+    if not sa.inspect(connection).has_table(facts.name):
         return 0
     version = int(read_fact(connection, "version") or 0)
     if version > len(MIGRATIONS):
@@ -282,7 +254,7 @@ def version_of(connection: Connection) -> int:
 
 def read_fact(connection: Connection, name: str) -> str | None:
     """Return a single fact, None if nobody has written it."""
-    return connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar()
+    return connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar()
 
 
 def write_fact(connection: Connection, name: str, value: str) -> None:
@@ -295,11 +267,11 @@ def claim_fact(connection: Connection, name: str, value: str) -> str:
     """Write a single fact unless it is there already, and return what is there: of several servers one is the first."""
     statement = insert_into(connection.dialect.name, facts).values(name=name, value=value)
     connection.execute(statement.on_conflict_do_nothing())
-    kept: str = connection.execute(select(facts.c.value).where(facts.c.name == name)).scalar_one()
+    kept: str = connection.execute(sa.select(facts.c.value).where(facts.c.name == name)).scalar_one()
     return kept
 
 
-def insert_into(dialect: str, table: Table) -> Any:
+def insert_into(dialect: str, table: sa.Table) -> Any:
     """Return an insertion in a dialect, which can handle rows that exist already."""
     if dialect == "sqlite":
         from sqlalchemy.dialects.sqlite import insert as of_sqlite
@@ -365,7 +337,7 @@ def _make_private(file: Path) -> None:
 
 
 def _bounded_statements(engine: Engine) -> None:
-    @event.listens_for(engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         before, connection.autocommit = connection.autocommit, True  # or it would end with the first rollback
         with closing(connection.cursor()) as cursor:
@@ -374,13 +346,15 @@ def _bounded_statements(engine: Engine) -> None:
 
 
 def _own_transactions(engine: Engine, reading: bool) -> None:
-    @event.listens_for(engine, "connect")
+    """Let transactions begin where SQLAlchemy says, as writing ones: processes wait instead of failing halfway."""
+
+    @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None
         for setting in ("query_only=ON",) if reading else _PRAGMAS:
             connection.execute(f"PRAGMA {setting}")
 
-    @event.listens_for(engine, "begin")
+    @sa.event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
         how = "DEFERRED" if reading or connection.get_execution_options().get("reading") else "IMMEDIATE"
         connection.exec_driver_sql(f"BEGIN {how}")
@@ -441,22 +415,15 @@ class Writer:
         self.database.close()
 
     def _write(self) -> None:
-        is_open = True
-        while is_open:
-            first = self._queue.get()
-            if first is None:
-                return
-            batch = [first]
-            while len(batch) < MAX_BATCH:
-                try:
-                    more = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if more is None:
-                    is_open = False
-                    break
-                batch.append(more)
+        while (job := self._queue.get()) is not None:
+            batch = [job]
+            with suppress(queue.Empty):
+                while len(batch) < MAX_BATCH and job is not None:
+                    job = self._queue.get_nowait()
+                    batch += [job] if job else []
             self._commit(batch)
+            if job is None:
+                return
 
     def _commit(self, batch: list[_Job]) -> None:
         """Run several jobs in one transaction, and hand out their results."""

@@ -1,13 +1,12 @@
 """A study: its folder, its settings, its objects, and the questions that can be asked about them.
 
-Questions name objects by their labels. An object is part of a study from the moment somebody is asked about it; until
-then its file may come and go. Nothing is written before all of a study has been checked, and nothing at all where a
-study is only read, which needs none of its objects: answers can be read whatever has become of the files.
+An object is part of a study from the moment somebody is asked about it; until then its file may come and go. Answers
+can be read whatever has become of the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,10 +35,10 @@ class Study:
     settings: Settings
     stimuli: Stimuli
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The objects that may be asked about."""
-        return self.stimuli.objects
+        return tuple(sorted(self.stimuli))
 
     @cached_property
     def form(self) -> Form:
@@ -155,7 +154,7 @@ def kind_conflict(connection: Connection, kind: str) -> str:
     return f"people have been asked by kind {before!r}, and not {kind!r}; make another study for it"
 
 
-def missing_objects(connection: Connection, labels: Sequence[str]) -> str:
+def missing_objects(connection: Connection, labels: Collection[str]) -> str:
     """Return an error that names the objects people have been asked about that are gone; "" if all are there."""
     asked = asked_objects(connection)
     missing, others = sorted(asked - set(labels)), sorted(set(labels) - asked)

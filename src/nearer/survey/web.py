@@ -1,12 +1,7 @@
 """What all addresses of the server share: the study and its writer, limits, headers, cookies, and error responses.
 
-Participants have a token each, in a cookie that no script can read. Whatever changes something must come from the
-study's own pages: browsers say where a request comes from, and let other pages add no header of their own. Network
-addresses are used for counting, in memory, under a key that is forgotten with the process; they are never written
-anywhere.
-
-What is refused is logged: what, where and why, in words of this file alone, so that nothing of whoever asked, and
-nothing that they sent, ends in a log. Of very many refusals some lines are written, with the number of the others.
+Network addresses are used for counting, in memory, under a key that is forgotten with the process. What is refused is
+logged in words of this file alone, so that nothing of whoever asked, and nothing that they sent, ends in a log.
 """
 
 from __future__ import annotations
@@ -20,7 +15,6 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -36,7 +30,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nearer.survey.sequencer import Sequencer
 from nearer.survey.session import NotAssigned, QuestionService
 from nearer.survey.store import Busy, DatabaseDamaged, Writer, claim_fact, driver_message, with_timeout
 from nearer.survey.study import Study
@@ -61,6 +54,7 @@ _POLICY = (
 )
 _HEADERS = (
     (b"content-security-policy", _POLICY.encode()),
+    (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
@@ -99,37 +93,18 @@ class RateLimit:
 _TROUBLE_LINES = RateLimit(50, 1)
 
 
-def arrival_limit(per_minute: int) -> RateLimit:
-    """Return the limit on new participants of one network address: a class may come at once, but not for ever."""
-    return RateLimit(BURST_MINUTES * per_minute, per_minute / 60)
-
-
-@dataclass(eq=False)
 class Survey:
-    """What the addresses share.
+    """What the addresses share; ``secure``: whether cookies are for TLS alone."""
 
-    ``key`` is random, and public: by it a browser distinguishes the answers of this study from those of another at the
-    same address. ``secure``: whether cookies are for TLS alone.
-    """
-
-    study: Study
-    writer: Writer
-    service: QuestionService
-    key: str
-    secure: bool = False
-    arrivals: RateLimit = field(default_factory=lambda: arrival_limit(NEWCOMERS_PER_MINUTE))
-    requests: RateLimit = field(default_factory=lambda: RateLimit(60, 10))
-    guesses: RateLimit = field(default_factory=lambda: RateLimit(10, 0.1))
-
-    @classmethod
-    def of(
-        cls, study: Study, writer: Writer, *, seed: int | None = None, secure: bool = False, newcomers_per_minute: int
-    ) -> Survey:
-        """Return what the addresses of a study share."""
-        sequencer = Sequencer(study, writer.database, np.random.default_rng(seed))
-        service = QuestionService(study, writer.database, sequencer)
-        key = writer.run(lambda connection: claim_fact(connection, _STUDY_KEY, secrets.token_hex(8)))
-        return cls(study, writer, service, key, secure, arrival_limit(newcomers_per_minute))
+    def __init__(
+        self, study: Study, writer: Writer, *, seed: int | None, secure: bool, newcomers_per_minute: int
+    ) -> None:
+        self.study, self.writer, self.secure = study, writer, secure
+        self.service = QuestionService(study, writer.database, np.random.default_rng(seed))
+        # Public: by it a browser distinguishes the answers of this study from those of another at the same address.
+        self.key = writer.run(lambda connection: claim_fact(connection, _STUDY_KEY, secrets.token_hex(8)))
+        self.arrivals = RateLimit(BURST_MINUTES * newcomers_per_minute, newcomers_per_minute / 60)
+        self.requests, self.guesses = RateLimit(60, 10), RateLimit(10, 0.1)
 
     async def run(self, work: Callable[[Connection], Result], person: str = "", *, places: bool = False) -> Result:
         """Let the writer work, and wait without holding up others, but not for ever: pages ask again on their own."""
@@ -164,15 +139,10 @@ class RequestError(Exception):
         self.status = status
 
 
-class BodyTooLarge(Exception):
-    """A request has a larger body than it may."""
-
-
 def make_application(routes: list[Route]) -> Guarded:
     """Return the application that has these addresses, with a response for everything that goes wrong."""
     handlers: Any = {
         RequestError: lambda _, error: error_response(error.status, str(error)),
-        BodyTooLarge: lambda *_: error_response(413, "too large"),
         ClientDisconnect: lambda *_: Response(status_code=400),
         Busy: _busy_response,
         DatabaseDamaged: _busy_response,
@@ -188,7 +158,7 @@ def make_application(routes: list[Route]) -> Guarded:
 
 def error_response(status: int, message: str) -> JSONResponse:
     """Return a response that says why a request was refused."""
-    return JSONResponse({"error": message}, status_code=status, headers={"cache-control": "no-store"})
+    return JSONResponse({"error": message}, status_code=status)
 
 
 def _busy_response(_: Request, error: Exception) -> Response:
@@ -255,32 +225,6 @@ def is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-class RefusalLog:
-    """Logs refused requests, with a limit on the number of lines."""
-
-    def __init__(self, burst: int = 50, per_second: float = 1.0) -> None:
-        self._lines = RateLimit(burst, per_second)
-        self._unwritten = 0
-
-    def write(self, scope: Scope, status: int) -> None:
-        """Log a request that was refused."""
-        if not self._lines.allows():
-            self._unwritten += 1
-            return
-        others = f" (and {self._unwritten} others before it)" if self._unwritten else ""
-        method = scope["method"] if scope["method"] in _METHODS else "another method"
-        reason = _refusal_reason(scope, status)
-        _LOG.warning("refused: %s %s: %d, %s%s", method, _known_path(scope["path"]), status, reason, others)
-        self._unwritten = 0
-
-
-def _known_path(path: str) -> str:
-    """Return a path as far as it is one of ours; what else somebody wrote there is not repeated."""
-    if path == "/":
-        return path
-    return next((f"{known}..." for known in _PATHS if path.startswith(known)), "elsewhere")
-
-
 def _refusal_reason(scope: Scope, status: int) -> str:
     if status != 403:
         return _REASONS.get(status, "refused")
@@ -293,7 +237,20 @@ class Guarded:
     """An application with headers on every response, a limit on the size of requests, and a log of refusals."""
 
     def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self.app, self.refusals = app, RefusalLog()
+        self.app, self.lines, self._n_unwritten = app, RateLimit(50, 1), 0
+
+    def log_refusal(self, scope: Scope, status: int) -> None:
+        """Log a refused request; of very many, some lines with the number of the others."""
+        if not self.lines.allows():
+            self._n_unwritten += 1
+            return
+        others = f" (and {self._n_unwritten} others before it)" if self._n_unwritten else ""
+        method = scope["method"] if scope["method"] in _METHODS else "another method"
+        # What somebody wrote in an address that is none of ours is not repeated.
+        known = (f"{each}..." for each in _PATHS if scope["path"].startswith(each))
+        path = "/" if scope["path"] == "/" else next(known, "elsewhere")
+        _LOG.warning("refused: %s %s: %d, %s%s", method, path, status, _refusal_reason(scope, status), others)
+        self._n_unwritten = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
@@ -304,7 +261,7 @@ class Guarded:
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 if 400 <= message["status"] < 500:
-                    self.refusals.write(scope, message["status"])
+                    self.log_refusal(scope, message["status"])
                 own = {name for name, _ in message["headers"]}
                 message["headers"] = [*message["headers"], *(each for each in _HEADERS if each[0] not in own)]
                 if message["status"] == 413:  # the rest of the request is not waited for
@@ -315,28 +272,16 @@ class Guarded:
         scope["path"] = scope["path"].rstrip("/") or "/"
         declared = Headers(scope=scope).get("content-length", "0")
         if not declared.isdigit() or int(declared) > MAX_BODY_BYTES:
-            await _send_too_large(with_headers)
+            await error_response(413, "too large")(scope, receive, with_headers)
             return
-        await self.app(scope, _bounded(receive), with_headers)
+        n_bytes = 0
 
+        async def bounded() -> MutableMapping[str, Any]:
+            nonlocal n_bytes  # a body may be larger than declared
+            message = await receive()
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > MAX_BODY_BYTES:
+                raise RequestError(413, "too large")
+            return message
 
-def _bounded(receive: Receive) -> Receive:
-    """Return a receiver that raises where a body grows beyond the limit, whatever its declared length."""
-    seen = 0
-
-    async def receive_some() -> MutableMapping[str, Any]:
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MAX_BODY_BYTES:
-            raise BodyTooLarge
-        return message
-
-    return receive_some
-
-
-async def _send_too_large(send: Send) -> None:
-    body = b'{"error": "too large"}'
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        await self.app(scope, bounded, with_headers)
