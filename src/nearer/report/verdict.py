@@ -1,4 +1,4 @@
-"""The verdict on a map in three lines, the same on page and terminal: predictions, distances, and what to do next.
+"""The verdict on a map in a few lines, the same on page and terminal: predictions, distances, and what to do next.
 
 **Predictions.** How far a map has come is measured between two errors that need no map: that of guessing (chance) and
 that of the answers themselves, which contradict each other where a question was asked twice (the ceiling),
@@ -33,12 +33,15 @@ without them, and nothing speaks against it:
     good           good                         trust it, once people are judged, warnings read and flags looked at
     =============  ===========================  ===================================================================
 
-Where more answers are needed, the last line says how many and to which questions. A reliability is not stated for a map
+People who respond at random or too fast, fail catch questions, always choose one position or gave the answers of
+somebody else are in all these figures: the map to trust is one without them. Where more answers are needed, the verdict
+says how many and to which questions. A reliability is not stated for a map
 whose predictions are no better than guessing: maps of noise can be alike for reasons of the method.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -179,6 +182,8 @@ _MIN_GOOD, _MIN_FAIR = 0.85, 0.6
 _SURELY_GOOD, _SURELY_FAIR = 0.7, 0.4
 _MOSTLY_ASKED = 0.5  # of all triads: beyond, other questions are few
 _TRUST_SENTENCE = "you can trust this map"
+_LEAVE_OUT = ("at-chance", "copies", "fails-catch", "too-fast", "position-bias")  # codes of findings about people
+_MAX_NAMED = 3  # people
 
 
 @dataclass(frozen=True)
@@ -188,12 +193,12 @@ class Verdict:
     Attributes
     ----------
     lines : tuple of str
-        On its predictions, on its distances, and what to do next.
+        On its predictions, on its distances, what to do next and, in a fourth, besides.
     trust, predictions, distances : {"good", "fair", "poor", "unknown"}
         The whole in a word, and its two parts.
     """
 
-    lines: tuple[str, str, str]
+    lines: tuple[str, ...]
     trust: Grade
     predictions: Grade
     distances: Grade
@@ -224,10 +229,10 @@ def verdict(results: StudyResults) -> Verdict:
     Next: you can trust this map.
     """
     predictions, distances = grade_predictions(results), grade_distances(results)
-    trust, advice = _advice(results, predictions, distances)
+    trust, advice, also = _advice(results, predictions, distances)
     first = _about_placing(results) + _about_predictions(results, predictions)
-    lines = (f"{first}.", f"{_about_distances(results, distances)}.", f"Next: {advice}.")
-    return Verdict(lines, trust, predictions, distances)
+    lines = [first, _about_distances(results, distances), f"Next: {advice}", *([f"Also: {also}"] if also else [])]
+    return Verdict(tuple(f"{line}." for line in lines), trust, predictions, distances)
 
 
 def grade_predictions(results: StudyResults) -> Grade:
@@ -260,18 +265,18 @@ def grade_distances(results: StudyResults) -> Grade:
     return "fair" if roughly else "good"
 
 
-def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str]:
-    """Return whether to trust the map, and what to do next."""
-    n_errors = results.n_findings("error")
-    if (predictions, distances) == ("good", "good") and not n_errors:
-        if results.findings_of(NOT_CONVERGED):
-            advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
-            return "fair", f"{advice}; also {_reading(results)}"
-        to_do = [step for step in (_judge_people(results), _reading(results)) if step]
-        return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUST_SENTENCE)
-    trust, advice = _limited(results, predictions, distances, n_errors)
-    reading = _reading(results)
-    return trust, f"{advice}; also {reading}" if reading else advice
+def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str, str]:
+    """Return whether to trust the map, what to do next, and what to do besides."""
+    n_errors, reading = results.n_findings("error"), _reading(results)
+    if (predictions, distances) != ("good", "good") or n_errors:
+        return *_limited(results, predictions, distances, n_errors), reading
+    if results.findings_of(NOT_CONVERGED):
+        return "fair", "use its predictions; before you rely on distances, fit again with --set solver=thorough", reading
+    to_do = " and ".join(filter(None, [_judge_people(results), reading]))
+    if not to_do:
+        return "good", _TRUST_SENTENCE, ""
+    # A map fitted to answers that are to be left out is not the one to trust.
+    return "fair", to_do if _to_leave_out(results) else f"{to_do}; then {_TRUST_SENTENCE}", ""
 
 
 def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
@@ -308,18 +313,18 @@ def more_to_ask(results: StudyResults) -> str:
     ...     counts=DataSummary(n_triads=1329, n_possible_triads=7770),
     ... )
     >>> more_to_ask(results)
-    'ask for about 3 times as many answers, to other questions (1,329 of 7,770 possible triads were asked)'
+    'ask for about 3 times as many answers, to other questions (1,329 of 7,770 triads were asked)'
     """
     reliability = results.reliability
     ask = "ask for more answers"
-    if reliability is not None and reliability < DISTANCES_GOOD:
+    if reliability is not None and reliability < DISTANCES_GOOD and not at_chance(results):
         ask = f"ask for {describe_answers_needed(reliability)}"
     asked, possible = results.counts.n_triads, results.counts.n_possible_triads
     if not asked or not possible:
         return ask
     if asked < _MOSTLY_ASKED * possible:
-        return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} possible triads were asked)"
-    return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} possible triads were asked already)"
+        return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} triads were asked)"
+    return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} triads were asked already)"
 
 
 def _judge_people(results: StudyResults) -> str:
@@ -331,14 +336,28 @@ def _judge_people(results: StudyResults) -> str:
 
 
 def _reading(results: StudyResults) -> str:
-    """Return what a reader has to do: read the warnings, and look at flagged people."""
-    n_warnings = results.n_findings("warning")
-    flagged = results.n_flagged
+    """Return what a reader has to do: read the warnings, and leave out or look at flagged people."""
+    n_warnings, n_flagged, without = results.n_findings("warning"), results.n_flagged, _to_leave_out(results)
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
-    if flagged:
-        people = "the person who is" if flagged == 1 else f"the {intcomma(flagged)} people who are"
-        found.append(f"look at {people} flagged")
+    if without:
+        found.append(f"fit again without {without}")
+    elif n_flagged:
+        found.append(f"look at {_flagged(n_flagged)}")
     return " and ".join(found)
+
+
+def _to_leave_out(results: StudyResults) -> str:
+    """Return who is to be left out, and how: people whose answers say nothing, or are those of somebody else."""
+    found = [each for each in results.findings_of(*_LEAVE_OUT) if each.concerned]
+    if any(each.code == "copies" for each in found):
+        return "flagged people, but for one of each with the same answers (--exclude person=...)"
+    people = list(dict.fromkeys(str(person) for each in found for person in each.concerned))
+    named = shlex.quote(f"person={','.join(people)}") if len(people) <= _MAX_NAMED else "person=..."
+    return f"{_flagged(len(people))} (--exclude {named})" if people else ""
+
+
+def _flagged(number: int) -> str:
+    return "the person who is flagged" if number == 1 else f"the {intcomma(number)} people who are flagged"
 
 
 def _about_predictions(results: StudyResults, grade: Grade) -> str:
