@@ -84,9 +84,17 @@ def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(seed
     codes = {finding.code for finding in findings}
     assert codes & CURVE_CODES <= {"still-learning", "weak-signal"}
     assert "rather-few" in codes
-    settled = replace_curve(findings, Trend("settled", "More answers would hardly help."))
-    for found, asks in ((findings, True), (settled, False)):
+    reliable = reconcile(replace_distances(findings, SplitHalf(0.95, 0.97, 0.94, 0.96, 5, 30, "trials"), 2))
+    settled = replace_curve(reliable, Trend("settled", "More answers would hardly help."))
+    for found, asks in ((reliable, True), (settled, False)):
         assert any("make 4 n p log n" in message_of(finding).text for finding in found) == asks
+
+
+def test_one_need_is_stated_that_of_the_distances_before_that_of_the_rule_of_thumb():
+    findings = check(simulate(2, n_objects=40, per_person=60).answers(), random_state=2)
+    texts = {finding.code: message_of(finding).text for finding in findings}
+    assert "reliable distances take about" in texts["distances-roughly"] + texts.get("distances-differ", "")
+    assert texts["rather-few"].endswith("get 7 to 9 of ten comparisons right if one answer in ten is wrong.")
 
 
 def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
@@ -106,6 +114,7 @@ def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code)
     assert {code, "distances-differ"} <= codes.keys()
     assert codes[code].severity != "good"
     assert "nine of ten" not in message_of(codes[code]).text
+    assert "more answers" not in message_of(codes[code]).text  # how many more stands with the distances
     assert not {"distances", "learned"} & codes.keys()
 
 
@@ -120,7 +129,8 @@ def test_the_rule_of_thumb_promises_what_maps_reach(wrong, lowest, highest):
         right.append(1 - comparison_error(sample_triplets(points), places))
     assert lowest < np.mean(right) < highest
     numbers = {"n_answers": size, "n_objects": 20, "n_components": 2, "n_questions": None, "rule_constant": 4.0}
-    numbers |= {"rule_missing": 0, "rule_all_questions": False, "settled": False, "doubt": None}
+    numbers |= {"rule_missing": 0, "rule_all_questions": False}
+    numbers |= {"settled": False, "doubt": None, "distances_need_more": False}
     assert "if one answer in ten is wrong" in message_of(Finding("enough", "good", numbers=numbers)).text
 
 

@@ -285,13 +285,13 @@ def _self_contradictions(finding: Finding, numbers: _Numbers) -> Message:
     if finding.severity == "warning":
         text += "; check how answers are recorded, and the instructions of the study."
     elif numbers["n_questions"] < MIN_QUESTIONS:
-        text = f"From fewer than {MIN_QUESTIONS} questions no rate of disagreement is estimated."
+        questions = pluralize(numbers["n_questions"], "different question")
+        text = f"They are about {questions}; from fewer than {MIN_QUESTIONS} no rate of disagreement is estimated."
     else:
         text += ". This is how noisy single answers are; a map weighs them against each other."
-    asked = pluralize(numbers["n_self_contradicted"], "question was", "questions were")
+    times, cases = intcomma(numbers["n_self_contradicted"]), pluralize(numbers["n_self_repeated"], "case")
     return Message(
-        f"{asked} answered both ways by the same person, of {intcomma(numbers['n_self_repeated'])} that one person was "
-        "asked again",
+        f"In {times} of {cases} a person who was asked a question again answered it both ways",
         text,
         [
             f"{quote(label)}: {intcomma(each['n_contradicted'])} of {pluralize(each['n_repeated'], 'question')} asked "
@@ -406,7 +406,7 @@ def _against_map(finding: Finding, numbers: _Numbers) -> list[str]:
 
 def _at_chance(finding: Finding, numbers: _Numbers) -> Message:
     if finding.severity == "good":
-        return Message("Nobody answers at chance", _power(numbers))
+        return Message("Nobody is found to answer at chance", _power(numbers))
     return Message(
         f"{pluralize(len(finding.concerned), 'person answers', 'people answer')} at chance",
         "The map of all others predicts them no better than chance: they respond at random, or perceive the objects "
@@ -463,14 +463,14 @@ def _rule(finding: Finding, numbers: _Numbers) -> Message:
         text = f"{rule}, from 4 n p log n on maps get nine of ten comparisons right {noise}; noisier answers take more."
     elif finding.code == "rather-few" and numbers["settled"]:
         text = f"{rule} one would ask for more, but they would hardly make predictions better."
-    elif finding.code == "rather-few" and doubt:
-        text = f"{rule} one would ask for more, and {doubt}; {more}."
     else:
         few, promised = f"{rule}, so few leave a map mostly to chance", f" {noise}"
         if finding.code == "rather-few":
             promised = ""
             few = f"{rule}, maps of so many answers get 7 to 9 of ten comparisons right {noise}"
-        text = f"{few}; {more}" + ("." if doubt or few_objects else f", where nine of ten are right{promised}.")
+            few = f"{rule} one would ask for more, and {doubt}" if doubt else few
+        reached = "" if doubt or few_objects else f", where nine of ten are right{promised}"
+        text = f"{few}." if numbers["distances_need_more"] else f"{few}; {more}{reached}."
     return Message(title, text)
 
 

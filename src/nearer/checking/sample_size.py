@@ -70,16 +70,18 @@ def check_rule(context: Context) -> CheckResult:
     n_asked = int((asked > 0).sum())
     size: dict[str, Any] = {"n_answers": len(context.answers), "n_objects": n, "n_components": p}
     size["n_questions"] = n_asked if n_asked < _FEW_QUESTIONS_SHARE * asked.sum() else None
-    return CheckResult((_rule_finding(counts | size, settled=False, doubt=None),), counts)
+    return CheckResult((_rule_finding(counts | size),), counts)
 
 
-def _rule_finding(numbers: Mapping[str, Any], *, settled: bool, doubt: str | None) -> Finding:
-    """Return the rule of thumb as a finding.
+def _rule_finding(numbers: Mapping[str, Any], codes: Collection[str] = ()) -> Finding:
+    """Return the rule of thumb as a finding, in view of the codes of others.
 
-    It does not ask for more answers after a learning curve that has ``settled``, and promises nothing where there is
-    ``doubt`` about the map: "guessing" or "halves-differ".
+    It does not ask for more answers after a learning curve that has settled, promises nothing where there is doubt
+    about the map, and says how many more are needed only if the distances of the map do not.
     """
-    facts = {**numbers, "settled": settled, "doubt": doubt}
+    doubt = "guessing" if "no-signal" in codes else "halves-differ" if "distances-differ" in codes else None
+    more = not _UNRELIABLE_CODES.isdisjoint(codes)
+    facts = {**numbers, "settled": "learned" in codes, "doubt": doubt, "distances_need_more": more}
     if numbers["rule_missing"] == 0:
         return Finding("enough", "note" if doubt else "good", numbers=facts)
     if numbers["rule_constant"] >= TOO_FEW:
@@ -214,8 +216,7 @@ def reconcile(findings: Findings) -> Findings:
 
 def _reconciled(finding: Finding, codes: Collection[str]) -> Finding:
     if finding.code in _RULE_CODES:
-        doubt = "guessing" if "no-signal" in codes else "halves-differ" if "distances-differ" in codes else None
-        return _rule_finding(finding.numbers, settled="learned" in codes, doubt=doubt)
+        return _rule_finding(finding.numbers, codes)
     if finding.code == "learned":
         found = Trend(finding.numbers["kind"], finding.numbers["sentence"])
         return curve_finding(found, unreliable=not _UNRELIABLE_CODES.isdisjoint(codes))
