@@ -1,8 +1,11 @@
 import numpy as np
 
 from nearer import Comparisons
+from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import BestOf, PosteriorEmbedding
+from nearer.io import Answers
 from nearer.study.settings import RunSettings
+from nearer.study.study import fit_study
 
 
 def random_answers(n_objects, m, n_questions=None, n_people=None):
@@ -31,6 +34,17 @@ def test_where_there_is_too_much_held_out_answers_choose_a_method():
         large = RunSettings().for_answers(answers)
         assert isinstance(large.estimator(2), BestOf)
         assert not large.chooses_dimension
+
+
+def test_a_note_says_that_another_method_was_chosen(monkeypatch):
+    monkeypatch.setattr("nearer.study.settings.MAX_SAMPLED_WORK", 100)
+    monkeypatch.setattr("nearer.study.study.ANALYSES", ())
+    comparisons = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=1)
+    answers = Answers(comparisons, np.arange(150), "triplet", "a.csv", np.arange(2, 152))
+    study = fit_study(answers, RunSettings(n_components=2))
+    assert isinstance(study.model, BestOf)
+    assert [note for note in study.notes if "a posterior of maps would take minutes" in note]
+    assert not fit_study(answers, RunSettings("STE", n_components=2)).notes
 
 
 def test_a_method_that_was_asked_for_stays_whatever_the_size():

@@ -276,8 +276,11 @@ def fit_study(
         After Ctrl-C, with the analyses that were complete; before there is a map, KeyboardInterrupt is raised.
     """
     _check_people(answers.comparisons, settings)
-    settings = settings.for_answers(answers.comparisons)
+    asked, settings = settings, settings.for_answers(answers.comparisons)
     dimension, notes = None, (*notes, *answers.report.notes)
+    if settings.method != asked.method:
+        reason = "for so many answers, or objects, a posterior of maps would take minutes"
+        notes += (f"{reason}: held-out answers choose a method (--method posterior takes it all the same)",)
     n_components = settings.n_components
     if n_components is None and not settings.chooses_dimension:
         log_step("number of dimensions")
