@@ -240,8 +240,6 @@ def _add_plan(commands: Commands) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from nearer.design import estimate_noise
-
     if options.at is not None and options.out is not None:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
     if options.file is None and options.objects is None:
@@ -254,6 +252,8 @@ def _plan(options: argparse.Namespace) -> int:
     pilot = None
     lines, figures = [], {}
     if options.file is not None:
+        from nearer.design import estimate_noise
+
         answers = read_file(options)
         options.kind, options.dimensions = options.kind or answers.kind, dimension_of(options) or 2
         log_step(f"noise of the answers in {options.file.name}")
