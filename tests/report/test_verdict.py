@@ -15,7 +15,17 @@ def about_people(code, *people):
     return {"severity": "warning", "code": code, "title": "t", "text": "t", "concerned": people}
 
 
-def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reliability_low=None, people=True, summary=None, **error):
+def judged(
+    map=GOOD,
+    reliability=0.95,
+    ellipses=0.1,
+    findings=(),
+    flags=(),
+    reliability_low=None,
+    people=True,
+    summary=None,
+    **error,
+):
     results = color_results(
         findings=[
             {"severity": each, "title": "t", "text": "t"} if isinstance(each, str) else each for each in findings

@@ -9,8 +9,8 @@ Some checks fit fast maps, to a subsample of the answers where there are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -35,17 +35,8 @@ _TRACE_PENALTY = 0.03
 _WEIGHT_EPS = 1e-12  # relative to the largest weight
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """What one check returns: findings, all its figures by name, and the reliability of annotators."""
-
-    findings: tuple[Finding, ...] = ()
-    counts: dict[str, Any] = field(default_factory=dict)
-    annotators: AnnotatorReliability | None = None
-
-
 class Context:
-    """Answers and what the checks derive from them.
+    """Answers, what the checks derive from them, and the figures that they find out.
 
     Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
     """
@@ -53,6 +44,8 @@ class Context:
     def __init__(self, answers: Answers, n_components: int, seed: int = 0, level: float = 0.95) -> None:
         self.answers, self.comparisons = answers, answers.comparisons
         self.n_components, self.seed, self.level = n_components, seed, level
+        self.counts: dict[str, Any] = {"n_components": n_components}  # every figure of a check, by name
+        self.reliability: AnnotatorReliability | None = None
         self.n_objects = n = self.comparisons.n_objects  # on the list, seen or not
         near_far = near_far_codes(self.comparisons.oriented, n)
         codes, positions = np.unique(np.concatenate(near_far), return_inverse=True)
@@ -161,7 +154,7 @@ class Context:
         return {side: list(self.object_names(self.pairs[pair])) for side, pair in (("near", near), ("far", far))}
 
 
-Check: TypeAlias = Callable[[Context], CheckResult]
+Check: TypeAlias = Callable[[Context], Iterator[Finding]]
 
 
 def derive_seed(seed: int, number: int) -> int:

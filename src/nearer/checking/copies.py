@@ -27,6 +27,7 @@ identical, or with 5% if all are. Nobody is reported without questions in common
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from scipy.stats import binom
 
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Finding
-from nearer.checking.context import CheckResult, Context
+from nearer.checking.context import Context
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_far_codes, question_indices
 from nearer.data.labels import factorize
@@ -135,18 +136,18 @@ def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
     return Shared(first, second, n_shared, (n_shared - agree) // 2)
 
 
-def check_copies(context: Context) -> CheckResult:
+def check_copies(context: Context) -> Iterator[Finding]:
     """Find people whose answers are, but for a few, those of somebody else."""
     comparisons = context.comparisons_with_metadata
     decided = ~is_tied(comparisons)
     if comparisons.annotators is None or not decided.any():
-        return CheckResult()
+        return
     labels, person = factorize(comparisons.annotators[decided])
     pairs, n_compared = copied_pairs(shared_answers(person, comparisons[decided]))
     people = np.unique([(pair.first, pair.second) for pair in pairs]).astype(np.intp)
-    counts = {"n_copied": len(people), "n_pairs_compared": n_compared}
+    context.counts |= {"n_copied": len(people), "n_pairs_compared": n_compared}
     if not pairs:
-        return CheckResult(counts=counts)
+        return
     rows = [pair._asdict() | {"people": labels[[pair.first, pair.second]].tolist()} for pair in pairs[:10]]
     names = tuple(labels[people].tolist())
-    return CheckResult((Finding("copies", "warning", numbers={"pairs": rows}, concerned=names),), counts)
+    yield Finding("copies", "warning", numbers={"pairs": rows}, concerned=names)

@@ -37,14 +37,7 @@ class Message(NamedTuple):
 
 
 def message_of(finding: Finding) -> Message:
-    """Return the text of a finding.
-
-    Examples
-    --------
-    >>> found = Finding("never-compared", severity="error", concerned=("cat", "dog"))
-    >>> message_of(found).title
-    '2 objects are in no comparison'
-    """
+    """Return the text of a finding."""
     text = _MESSAGES[finding.code]
     message = text if isinstance(text, Message) else text(finding, finding.numbers)
     return message._replace(examples=tuple(message.examples))
@@ -191,12 +184,10 @@ def _too_fast(finding: Finding, numbers: _Numbers) -> Message:
 def distinguishable(labels: Sequence[Any]) -> list[str]:
     r"""Return labels quoted so that they differ to the eye: with codes of letters only where nothing else differs.
 
-    Examples
-    --------
     >>> distinguishable(["K\u00e4se", "k\u00e4se"]) == ["'K\u00e4se'", "'k\u00e4se'"]
     True
     >>> distinguishable(["caf\u00e9", "cafe\u0301"])
-    ["'caf\\xe9'", "'cafe\\u0301'"]
+    ["'caf\xe9'", "'cafe\u0301'"]
     """
     seen = {unicodedata.normalize("NFKC", str(label)) for label in labels}
     return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]

@@ -45,6 +45,7 @@ three, with 10 six; one catch question flags nobody. Of people who guess one of 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -58,10 +59,10 @@ from sklearn.base import clone
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Finding
 from nearer._common.formatting import round_to_two_digits
-from nearer.checking.context import CheckResult, Context, fast_estimator, subsample
+from nearer.checking.context import Context, fast_estimator, subsample
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied
-from nearer.data.labels import Labels, factorize
+from nearer.data.labels import factorize
 from nearer.evaluation.annotators import AnnotatorReliability, count_trials
 from nearer.evaluation.held_out import WholeKFold, read_weighted
 from nearer.evaluation.intervals import wilson_interval
@@ -89,101 +90,82 @@ _ERROR_GRID = (_ERROR_EDGES[:-1] + _ERROR_EDGES[1:]) / 2
 _KIND_SHARES = [(r, v) for r in (0.01, 0.03, 0.08, 0.2, 0.4, 0.7) for v in (0.003, 0.03, 0.2) if r + v < 1]
 
 
-def check_random_responders(context: Context) -> CheckResult:
+def check_random_responders(context: Context) -> Iterator[Finding]:
     """Find random responders, and people who answer in reverse."""
     part = read_weighted(subsample(context, _MAX_JUDGED_COMPARISONS))
     decided = ~is_tied(part)  # who cannot tell is not careless
     if part.annotators is None or not decided.any():
-        return CheckResult()
+        return
     names, person = factorize(part.annotators[decided])
     if len(names) < 2:
-        return CheckResult()
-    people = _judge_twice(context, part[decided], names, person)
-    found, annotators = people.found, people.annotators(context.level)
+        return
+    people = _judge_twice(context, part[decided], person)
+    found, errors, quantile = people.found, people.errors, float(ndtri(0.5 + context.level / 2))
+    lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(errors, people.weights, strict=True)]).T
+    context.reliability = AnnotatorReliability(names, people.n_answers, errors, lows, highs)
     if found is None:
-        return CheckResult(annotators=annotators)
-    counts: dict[str, Any] = {"typical_error": people.typical, "n_judged": len(people.judged)}
-    counts |= {"power": found.power, "answers_for_power": people.n_for_power}
-    counts |= {"n_at_chance": int(found.at_chance.sum()), "n_reversed": int(found.reverse.sum())}
+        return
+    usual, judged = ~found.doubtful, errors[people.judged]
+    typical = float(np.median(judged[usual] if usual.any() else judged))
+    context.counts |= {"typical_error": typical, "n_judged": len(judged)}
+    context.counts |= {"power": found.power, "answers_for_power": people.n_for_power}
+    context.counts |= {"n_at_chance": int(found.at_chance.sum()), "n_reversed": int(found.reverse.sum())}
     power = {
         "power": found.power,
         "n_for_power": people.n_for_power,
-        "typical_error": people.typical,
+        "typical_error": typical,
         "typical_n_answers": int(np.median(people.n_answers[people.judged])),
     }
-    if found.at_chance.any():
-        findings = [people.finding("at-chance", found.at_chance, power)]
-    elif found.power >= _MIN_POWER:
-        findings = [Finding("at-chance", "good", numbers=power)]
-    else:
-        findings = [Finding("low-power", "note", numbers=power)]
-    if found.reverse.any():
-        findings.append(people.finding("reversed", found.reverse, power))
-    return CheckResult(tuple(findings), counts, annotators)
+    if not found.at_chance.any():
+        is_sure = found.power >= _MIN_POWER
+        yield Finding("at-chance", "good", numbers=power) if is_sure else Finding("low-power", "note", numbers=power)
+    for code, chosen in (("at-chance", found.at_chance), ("reversed", found.reverse)):
+        if chosen.any():
+            which = people.judged[chosen]
+            rows = [{"error": float(errors[at]), "n_answers": int(people.n_answers[at])} for at in which[:10]]
+            yield Finding(code, "warning", numbers=power | {"people": rows}, concerned=tuple(names[which].tolist()))
 
 
-def check_catches(context: Context) -> CheckResult:
+def check_catches(context: Context) -> Iterator[Finding]:
     """Find people who fail catch questions."""
     found = context.answers.report.catches
     if found is None or not sum(found.n_asked):
-        return CheckResult()
+        return
     asked, right = np.array(found.n_asked), np.array(found.n_right)
     failed = np.flatnonzero(binom.cdf(right, asked, MIN_CATCH_ACCURACY) < _CATCH_ALPHA)
     total, share = int(asked.sum()), float(right.sum() / asked.sum())
     counts = {"n_catch": total, "share_catch_right": share, "n_failed_catch": len(failed)}
+    context.counts |= counts
     if len(failed) == 0:
-        return CheckResult((Finding("catch", "good", numbers=counts),), counts)
+        yield Finding("catch", "good", numbers=counts)
+        return
     failed = failed[np.argsort(right[failed] / asked[failed], kind="stable")]
     label_of = {str(label): label for label in (context.names.tolist() if context.names is not None else ())}
     names = tuple(label_of.get(found.people[at], found.people[at]) for at in failed if found.people[at])
     people = [{"n_right": int(right[at]), "n_asked": int(asked[at])} for at in failed[:10]]
-    numbers = counts | {"people": people}
-    return CheckResult((Finding("fails-catch", "warning", numbers=numbers, concerned=names),), counts)
+    yield Finding("fails-catch", "warning", numbers=counts | {"people": people}, concerned=names)
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """People, their agreement with maps of the others, and the classification of those with enough answers."""
+class _People(NamedTuple):
+    """People, their errors against maps of the others, and the classification of those with enough answers."""
 
-    part: Comparisons
-    names: Labels
-    person: NDArray[np.intp]  # of each comparison
-    agreement: FloatArray  # 2 P - 1 of each comparison as it was answered
     judged: NDArray[np.intp]  # people with enough answers
     n_answers: NDArray[np.int64]  # of each person
+    weights: FloatArray  # effective numbers of answers
     errors: FloatArray  # of each person
     found: Responders | None
     n_for_power: int | None  # in answers, where `Responders` counts weights
 
-    @property
-    def typical(self) -> float:
-        """The median error of those who are not doubtful."""
-        assert self.found is not None
-        usual, errors = ~self.found.doubtful, self.errors[self.judged]
-        return float(np.median(errors[usual] if usual.any() else errors))
 
-    def annotators(self, level: float) -> AnnotatorReliability:
-        """Return the error of each person, with intervals."""
-        numbers, quantile = count_trials(self.part, self.person)[1], float(ndtri(0.5 + level / 2))
-        lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(self.errors, numbers, strict=True)]).T
-        return AnnotatorReliability(self.names, self.n_answers, self.errors, lows, highs)
-
-    def finding(self, code: str, chosen: NDArray[np.bool_], power: dict[str, Any]) -> Finding:
-        """Return the warning about some of those who were judged."""
-        which = self.judged[chosen]
-        rows = [{"error": float(self.errors[at]), "n_answers": int(self.n_answers[at])} for at in which[:10]]
-        return Finding(code, "warning", numbers=power | {"people": rows}, concerned=tuple(self.names[which].tolist()))
-
-
-def _judge_twice(context: Context, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People:
+def _judge_twice(context: Context, part: Comparisons, person: NDArray[np.intp]) -> _People:
     """Judge people by maps of the others, and again by maps without those who are doubtful."""
     rng = context.stream("people")
     learned = rng.random(len(part)) < _MAX_TRAINING_COMPARISONS / len(part)
-    people = _judge(part, names, person, _agreement(context, part, learned, rng))
+    people = _judge(part, person, _agreement(context, part, learned, rng))
     if people.found is None or not people.found.doubtful.any():
         return people
     doubtful = np.isin(person, people.judged[people.found.doubtful])
-    return _judge(part, names, person, _agreement(context, part, learned & ~doubtful, rng))
+    return _judge(part, person, _agreement(context, part, learned & ~doubtful, rng))
 
 
 def _agreement(context: Context, part: Comparisons, learned: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
@@ -198,11 +180,11 @@ def _agreement(context: Context, part: Comparisons, learned: NDArray[np.bool_], 
     return agreement * answers
 
 
-def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement: FloatArray) -> _People:
+def _judge(part: Comparisons, person: NDArray[np.intp], agreement: FloatArray) -> _People:
     """Judge people by their agreement with the maps, if at least three gave enough answers."""
     wrong, weights = np.where(agreement == 0, 0.5, agreement < 0), part.sample_weight
     clear = weights * np.maximum(np.abs(agreement), 1e-9)  # somebody's questions may all be undecided
-    n_answers, worth = count_trials(part, person)[0], count_trials(replace(part, weights=clear), person)[1]
+    (n_answers, effective), (_, worth) = (count_trials(each, person) for each in (part, replace(part, weights=clear)))
     judged = np.flatnonzero(n_answers >= _MIN_ANSWERS)
     errors, clear_errors = (np.bincount(person, w * wrong) / np.bincount(person, w) for w in (weights, clear))
     found, n_for_power = None, None
@@ -214,7 +196,7 @@ def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement
         if found.n_for_power is not None:
             answers_per_unit = float(np.median((n_answers / worth)[judged]))
             n_for_power = round_to_two_digits(math.ceil(found.n_for_power * answers_per_unit))
-    return _People(part, names, person, agreement, judged, n_answers, errors, found, n_for_power)
+    return _People(judged, n_answers, effective, errors, found, n_for_power)
 
 
 class _Grid(NamedTuple):
@@ -256,36 +238,18 @@ def _distribution(mean: float, spread: float) -> Any:
 class Responders:
     """A classification of people by how many of their answers go against a map of the others.
 
-    Attributes
-    ----------
-    at_chance, reverse : ndarray of bool, shape (a,)
-        Who responds at random, and who in reverse.
-    doubtful : ndarray of bool, shape (a,)
-        Who is more likely one of these than attentive: not a finding, but excluded from maps.
-    power : float
-        Probability to detect a random responder with a median number of answers.
-    n_for_power : int or None
-        Answers per person from which on the power is 90%; None if more than 10,000.
+    Doubtful people are more likely random or in reverse than attentive: not a finding, but excluded from maps.
     """
 
     at_chance: NDArray[np.bool_]
     reverse: NDArray[np.bool_]
     doubtful: NDArray[np.bool_]
-    power: float
-    n_for_power: int | None
+    power: float  # to detect a random responder with a median number of answers
+    n_for_power: int | None  # answers per person from which on it is 90%; None if more than 10,000
 
     @classmethod
     def from_counts(cls, wrong: FloatArray, answers: FloatArray) -> Responders:
-        """Judge people by how many of their answers go against the map; counts need not be whole.
-
-        Examples
-        --------
-        >>> answers = np.full(20, 300.0)
-        >>> wrong = np.append(np.linspace(40.0, 90.0, 18), [120, 150])
-        >>> found = Responders.from_counts(wrong, answers)
-        >>> found.at_chance.nonzero()[0].tolist(), bool(found.reverse.any()), 30 < found.n_for_power < 300
-        ([19], False, True)
-        """
+        """Judge people by how many of their answers go against the map; counts need not be whole."""
         posterior = _Posterior.from_counts(wrong, answers)
         level = FALSE_ALARM_RATE / len(wrong)
         attentive = (_at_least(wrong[:, None], answers[:, None], _ERROR_GRID) * posterior.errors).sum(axis=1)
@@ -325,7 +289,7 @@ class _Posterior(NamedTuple):
             total = each.sum(axis=0) + grid.log_prior
             without = total - each
             of_all, of_others = np.logaddexp(of_all, total), np.logaddexp(of_others, without)
-            kinds = np.logaddexp(kinds, [_log_sum(without + own), _log_sum(without + other)])
+            kinds = np.logaddexp(kinds, [np.logaddexp.reduce(without + kind, axis=1) for kind in (own, other)])
         weights = _normalized(of_others)
         all_weights = _normalized(of_all[None])[0]
         share = 1 / (1 + np.exp(np.clip(kinds[1] - kinds[0], -700, 700)))
@@ -351,10 +315,6 @@ def _upper(weights: FloatArray, values: FloatArray) -> float:
     """Return the posterior mean and one standard deviation more."""
     mean = float(weights @ values)
     return mean + float(np.sqrt(weights @ (values - mean) ** 2))
-
-
-def _log_sum(values: FloatArray) -> FloatArray:
-    return np.asarray(np.logaddexp.reduce(values, axis=1))
 
 
 def _normalized(log_weights: FloatArray) -> FloatArray:

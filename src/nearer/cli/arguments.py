@@ -53,8 +53,6 @@ class Parser(argparse.ArgumentParser):
 def short(message: str, most: int = 300) -> str:
     """Cut every word of a message that is longer than ``most`` characters, and the message after ten times as many.
 
-    Examples
-    --------
     >>> short("no such file: " + "x" * 1000, most=20)
     'no such file: xxxxxxxxxxxxxxxxx...'
     """

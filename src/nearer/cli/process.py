@@ -74,15 +74,7 @@ RESEND_SECONDS = 0.05
 
 
 class Interrupts:
-    """What is known about Ctrl-C in this process.
-
-    Attributes
-    ----------
-    seen : bool
-        Whether it was pressed.
-    status : int or None
-        The exit status, once the command is over.
-    """
+    """What is known about Ctrl-C in this process: whether it was ``seen``, and the status once a command is over."""
 
     def __init__(self) -> None:
         self.seen = False

@@ -15,20 +15,14 @@ from nearer._common.formatting import decimals, format_interval, format_number, 
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
-from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
+from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 WIDTH = 440.0
 _LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers from low to high, at most so many.
-
-    Examples
-    --------
-    >>> ticks(0, 0.5)
-    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    """
+    """Return round numbers from low to high, at most so many."""
     span = max(high - low, 1e-12)
     unit = 10.0 ** math.floor(math.log10(span / most))
     step = next(unit * factor for factor in (1, 2, 5, 10, 20) if span / (unit * factor) <= most)
@@ -37,30 +31,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def nonempty(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an axis, the upper one moved up if there is nothing between them.
-
-    Examples
-    --------
-    >>> nonempty(0.0, 0.0), nonempty(0.0, 0.5)
-    ((0.0, 1.0), (0.0, 0.5))
-    """
+    """Return the ends of an axis, the upper one moved up if there is nothing between them."""
     nothing = high - low <= max(1e-9 * max(abs(low), abs(high)), 1e-100)
     return low, low + max(abs(low), 1.0) if nothing else high
 
 
 @dataclass(frozen=True)
 class Axes:
-    """A frame that turns values into places of an SVG drawing.
-
-    Attributes
-    ----------
-    x, y : (float, float)
-        Values at the left and right, and at the bottom and top. Where both are the same, the second is moved away.
-    height : float
-        Of the whole drawing; the width is the same for all charts.
-    left, top, bottom : float
-        Margins that labels need.
-    """
+    """A frame that turns values into places of an SVG drawing; ends of an axis that are the same are moved apart."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -274,10 +252,7 @@ def scree_chart(scree: Sequence[float]) -> Markup:
 
 
 def dimension_chart(choice: DimensionRecord) -> Markup:
-    """Draw the error of each number of dimensions, and a ring around the chosen one.
-
-    Whiskers are one standard error.
-    """
+    """Draw the error of each number of dimensions, with one standard error, and a ring around the chosen one."""
     candidates, errors = choice.candidates, choice.errors
     deviations = [value or 0.0 for value in choice.standard_errors or (0.0,) * len(errors)]
     lows = [max(value - deviation, 0.0) for value, deviation in zip(errors, deviations, strict=True)]

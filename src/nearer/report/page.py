@@ -195,25 +195,12 @@ def _hash(content: str) -> str:
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that comes with the package.
-
-    Examples
-    --------
-    >>> "use strict" in asset("report.css")
-    False
-    """
+    """Return the text of a file that comes with the package."""
     return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
 def nearest_neighbors(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the k nearest objects of each object, nearest first, and their distances.
-
-    Examples
-    --------
-    >>> index, distance = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), k=1)
-    >>> index.ravel().tolist(), distance.ravel().tolist()
-    ([1, 0, 1], [1.0, 1.0, 2.0])
-    """
+    """Return the k nearest objects of each object, nearest first, and their distances."""
     from scipy.spatial import cKDTree
 
     n = len(embedding)
@@ -271,18 +258,7 @@ MAX_PICTURE_BYTES = 20 * 10**6
 
 
 def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, str]:
-    """Return the pictures of the objects that have one, found as `find_pictures` does.
-
-    Parameters
-    ----------
-    folder : path
-    objects : sequence of labels
-
-    Returns
-    -------
-    dict from int to str
-        Data URIs by the number of the object.
-    """
+    """Return the pictures of the objects that have one, as data URIs by the number of the object."""
     found = find_pictures(folder, objects)
     total = sum(file.stat().st_size for file in set(found.values()))
     if total > MAX_PICTURE_BYTES:

@@ -27,8 +27,7 @@ from nearer.report.verdict import (
     setting_value,
     share_of_way,
 )
-from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MethodRecord
-from nearer.study.results import StudyResults
+from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, MethodRecord, StudyResults
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]

@@ -57,8 +57,7 @@ from nearer.evaluation.distances import (
 )
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.study.methods import method_title
-from nearer.study.records import NOT_CONVERGED, MethodRecord
-from nearer.study.results import StudyResults
+from nearer.study.results import NOT_CONVERGED, MethodRecord, StudyResults
 
 _SETTING_NAMES = {
     "n_components": "dimensions",
@@ -71,13 +70,7 @@ _SETTING_NAMES = {
 
 
 def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
-    """Return how much of the way from chance to the ceiling an error has come, at most 1.
-
-    Examples
-    --------
-    >>> share_of_way(0.25, 0.0, 0.5)
-    0.5
-    """
+    """Return how far an error is on the way from chance down to the ceiling, or to zero where there is none."""
     floor = min(ceiling or 0.0, chance - 1e-9)
     return min((chance - error) / (chance - floor), 1.0)
 
@@ -86,16 +79,6 @@ def assumes_dimensions(results: StudyResults) -> bool:
     """Whether ellipses are right only if the dimensions of the map are enough.
 
     Resampled maps have no more dimensions than the map; draws of a posterior do, unless somebody asked for fewer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import RegionRecord
-    >>> found = {"objects": tuple("abcd"), "embedding": np.zeros((4, 2))}
-    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("confidence")))
-    True
-    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("credible", n_dimensions=3)))
-    False
     """
     regions, shown = results.regions, results.n_components
     if regions is None:
@@ -127,8 +110,6 @@ def basis(results: StudyResults) -> str:
 def method_name(method: MethodRecord) -> str:
     """Return a method as a paper names it, with the settings that it was given.
 
-    Examples
-    --------
     >>> method_name(MethodRecord("SOE")), method_name(MethodRecord("TSTE", {"trace": 0.03}))
     ('soft ordinal embedding (SOE)', 't-distributed stochastic triplet embedding (TSTE) with trace 0.03')
     """
@@ -140,21 +121,13 @@ def method_name(method: MethodRecord) -> str:
 
 
 def setting_name(name: str) -> str:
-    """Return a setting's name in words.
-
-    Examples
-    --------
-    >>> setting_name("n_components"), setting_name("batch_size")
-    ('dimensions', 'batch size')
-    """
+    """Return a setting's name in words."""
     return _SETTING_NAMES.get(name, name.replace("_", " "))
 
 
 def setting_value(name: str, value: Any) -> str:
     """Return a setting's value as people write it; what is None is left out of a group.
 
-    Examples
-    --------
     >>> setting_value("penalty", {"class": "Penalty", "trace": 0.01, "ridge": None, "diagonal": 1.0})
     'trace 0.01, diagonal 1'
     >>> setting_value("settled", True), setting_value("candidates", [1, 2]), setting_value("answers", 12000)
@@ -188,15 +161,7 @@ _MAX_NAMED = 3  # people
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to think of a map.
-
-    Attributes
-    ----------
-    lines : tuple of str
-        On its predictions, on its distances, what to do next and, in a fourth, besides.
-    trust, predictions, distances : {"good", "fair", "poor", "unknown"}
-        The whole in a word, and its two parts.
-    """
+    """What to think of a map: lines, the grade of the whole, and those of its two parts."""
 
     lines: tuple[str, ...]
     trust: Grade
@@ -208,26 +173,7 @@ class Verdict:
 
 
 def verdict(results: StudyResults) -> Verdict:
-    """Return the verdict on a map.
-
-    Parameters
-    ----------
-    results : StudyResults
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import AnnotatorRecord, ErrorRecord, ReproducibilityRecord
-    >>> results = StudyResults(
-    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.95),
-    ...     error=ErrorRecord(map=0.12, map_low=0.11, map_high=0.13, ceiling=0.06),
-    ...     annotators=(AnnotatorRecord("ann"), AnnotatorRecord("bob")),
-    ... )
-    >>> print(verdict(results))
-    Predictions are good: the map gets 12% of unseen comparisons wrong (guessing: 50%, noise ceiling: 6%).
-    Distances are reproducible: other answers would give much the same ones (reliability 0.95).
-    Next: you can trust this map.
-    """
+    """Return the verdict on a map."""
     predictions, distances = grade_predictions(results), grade_distances(results)
     trust, advice, also = _advice(results, predictions, distances)
     first = _about_placing(results) + _about_predictions(results, predictions)
@@ -271,7 +217,11 @@ def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tupl
     if (predictions, distances) != ("good", "good") or n_errors:
         return *_limited(results, predictions, distances, n_errors), reading
     if results.findings_of(NOT_CONVERGED):
-        return "fair", "use its predictions; before you rely on distances, fit again with --set solver=thorough", reading
+        return (
+            "fair",
+            "use its predictions; before you rely on distances, fit again with --set solver=thorough",
+            reading,
+        )
     to_do = " and ".join(filter(None, [_judge_people(results), reading]))
     if not to_do:
         return "good", _TRUST_SENTENCE, ""
@@ -302,19 +252,7 @@ def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_erro
 
 
 def more_to_ask(results: StudyResults) -> str:
-    """Return how many more answers are needed, and to which questions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import DataSummary, ReproducibilityRecord
-    >>> results = StudyResults(
-    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.75),
-    ...     counts=DataSummary(n_triads=1329, n_possible_triads=7770),
-    ... )
-    >>> more_to_ask(results)
-    'ask for about 3 times as many answers, to other questions (1,329 of 7,770 triads were asked)'
-    """
+    """Return how many more answers are needed, and to which questions."""
     reliability = results.reliability
     ask = "ask for more answers"
     if reliability is not None and reliability < DISTANCES_GOOD and not at_chance(results):

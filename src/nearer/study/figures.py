@@ -169,19 +169,10 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
 
 
 def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, Path]:
-    """Return the files of the objects that have a picture.
+    """Return the files of the objects that have a picture, by the number of the object; warn of what is left over.
 
-    Parameters
-    ----------
-    folder : path
-        The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the
-        object ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
-    objects : sequence of labels
-
-    Returns
-    -------
-    dict from int to Path
-        Files by the number of the object. Pictures and objects without each other are warned of.
+    The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the object
+    ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -237,61 +228,28 @@ def _key(name: str) -> str:
 
 @dataclass(frozen=True)
 class MapLook:
-    """What is drawn of a map, and how.
+    """What is drawn of a map, and how."""
 
-    Attributes
-    ----------
-    axes : (int, int)
-        Counted from 0.
-    color_by, shape_by : str, optional
-        Attributes.
-    palette : mapping from word to color
-    labels : sequence of str, optional
-        The objects whose names are written; all if left out.
-    images : path, optional
-        Folder of pictures.
-    ellipses : {"filled", "outline", "none", "auto"}
-    arrows : sequence of Arrow
-        The directions in which attributes grow along the axes that are drawn.
-    """
-
-    axes: tuple[int, int] = (0, 1)
-    color_by: str | None = None
+    axes: tuple[int, int] = (0, 1)  # counted from 0
+    color_by: str | None = None  # attributes
     shape_by: str | None = None
     palette: Mapping[str, str] = field(default_factory=dict)
-    labels: Sequence[str] | None = None
+    labels: Sequence[str] | None = None  # objects whose names are written; None: all
     images: str | PathLike[str] | None = None
     ellipses: EllipseStyle = "auto"
     arrows: Sequence[Arrow] = ()
 
 
 class Drawn(NamedTuple):
-    """A figure.
-
-    Attributes
-    ----------
-    ax : Axes
-    left_out : list of str
-        Labels that found no place.
-    spread_elsewhere : float
-        The share of the variance that lies along axes which are not drawn.
-    """
+    """A figure."""
 
     ax: Axes
-    left_out: list[str]
-    spread_elsewhere: float
+    left_out: list[str]  # labels that found no place
+    spread_elsewhere: float  # share of the variance along axes that are not drawn
 
 
 def draw_map_for_paper(results: StudyResults, look: MapLook, paper: Paper) -> Drawn:
-    """Draw a map, or the line that it is if it has one axis.
-
-    Parameters
-    ----------
-    results : StudyResults
-        With attributes where they are asked for.
-    look : MapLook
-    paper : Paper
-    """
+    """Draw a map, or the line that it is if it has one axis."""
     from nearer.plotting import plot_line, plot_map
 
     points, objects = results.embedding, list(results.objects)
@@ -398,8 +356,6 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, Column]:
 def numbers_or_words(column: list[str | None]) -> Column:
     """Return a column as numbers if all its values are.
 
-    Examples
-    --------
     >>> numbers_or_words(["1", None, "2.5"]), numbers_or_words(["1", "two"])
     ([1.0, None, 2.5], ['1', 'two'])
     """

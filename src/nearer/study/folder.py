@@ -1,42 +1,69 @@
-"""The folder of a study, and the transaction that writes it: map, model, figures, log, and one JSON file of results."""
+"""The results of a study, and the transaction that writes its folder: map, model, figures, log, and one JSON file."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import pluralize
+from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
 from nearer._common.tables import escape_formula
 from nearer.checking import Findings, check_errors, message_of
+from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPREAD_FILE, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io import Answers
 from nearer.study.figures import FIGURES, draw_placed, draw_study
-from nearer.study.results import RESULTS, StudyResults, results_of
+from nearer.study.methods import METHOD_CLASSES, citations
+from nearer.study.results import (
+    RESULTS,
+    AnnotatorRecord,
+    AnswerSource,
+    CatchRecord,
+    CitationRecord,
+    CurveStep,
+    DataSummary,
+    DimensionRecord,
+    ErrorRecord,
+    FindingRecord,
+    LeftOutRecord,
+    MarginRecord,
+    MethodRecord,
+    RegionRecord,
+    ReproducibilityRecord,
+    SettingsRecord,
+    StudyResults,
+    TrendRecord,
+)
 from nearer.study.settings import RunSettings
-from nearer.study.study import Provenance, Study, fit_study
+from nearer.study.study import DIMENSION_METHOD, Provenance, Study, fit_study, margins_histogram
 
 MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
 DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
+_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def has_study(folder: Path) -> bool:
@@ -97,13 +124,7 @@ class StudyInterrupted(KeyboardInterrupt):
 
 
 class ErroneousAnswers(ValueError):
-    """Answers of which no map can be right.
-
-    Parameters
-    ----------
-    findings : Findings
-        The errors.
-    """
+    """Answers of which no map can be right; ``findings`` are the errors."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -210,6 +231,191 @@ def run_study(
         raise StudyInterrupted(f"no map was written{earlier}") from None
 
 
+def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
+    """Return what a study has found, for its file and its report."""
+    model, settings = study.model, study.settings
+    summary = study.answers.comparisons.summary()
+    places = study.places
+    found = StudyResults(
+        title=provenance.title,
+        source=_source(study, provenance),
+        counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
+        objects=tuple(map(str, model.objects_.tolist())),
+        embedding=model.embedding_,
+        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
+        covariances=None if places is None else places.covariances,
+        regions=_regions(study),
+        level=settings.level,
+        scales=None
+        if places is None
+        else tuple(places.radius(settings.level, n_axes) for n_axes in range(1, min(study.n_components, 3) + 1)),
+        ellipse_size=study.ellipse_size,
+        reproducibility=_reproducibility(study),
+        error=_error(study),
+        margins=_margins(study),
+        learning_curve=_curve(study),
+        trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
+        dimension=_dimension(study),
+        annotators=_annotators(study),
+        findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
+        settings=_settings(study),
+        notes=study.notes,
+        missing=study.missing,
+        interrupted=study.interrupted,
+        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
+        seed=settings.seed,
+        command=provenance.command,
+        date=provenance.date,
+        seconds=seconds,
+        citations=tuple(CitationRecord(**each) for each in citations(type(study.chosen).__name__, version("nearer"))),
+    )
+    if found.lacks_dimension:
+        shown = pluralize(study.n_components, "dimension")
+        found = replace(found, notes=(*found.notes, f"{NO_DIMENSION}; the map of {shown} is for show"))
+    return StudyResults.from_dict(found.to_dict())  # as readers of the file have it: None for what is not finite
+
+
+def _source(study: Study, provenance: Provenance) -> AnswerSource:
+    answers, report = study.answers, study.answers.report
+    return AnswerSource(
+        file=provenance.file or answers.source,
+        sha256=provenance.sha256,
+        kind=answers.kind,
+        n_answers=len(answers) if provenance.n_answers is None else provenance.n_answers,
+        n_bad=report.n_bad,
+        n_undecided=report.n_undecided,
+        left_out=tuple(LeftOutRecord.from_dict(left.to_dict()) for left in report.left_out),
+        n_files=answers.n_files if provenance.n_files is None else provenance.n_files,
+        catches=None if report.catches is None else CatchRecord(**report.catches._asdict()),
+        lots=provenance.lots or None,
+    )
+
+
+def _regions(study: Study) -> RegionRecord | None:
+    if study.places is None:
+        return None
+    if study.is_distribution:
+        return RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
+    return RegionRecord("confidence", study.settings.n_resamples, study.places.by)
+
+
+def _reproducibility(study: Study) -> ReproducibilityRecord | None:
+    if study.distances is None:
+        return None
+    found = asdict(study.distances)
+    return ReproducibilityRecord(unit=found.pop("by"), **found)
+
+
+def _error(study: Study) -> ErrorRecord | None:
+    if study.error is None:
+        return None
+    found, ceiling = study.error, study.ceiling
+    error = ErrorRecord(
+        held_out=found.error,
+        low=found.low,
+        high=found.high,
+        map=found.map_error,
+        map_low=found.map_low,
+        map_high=found.map_high,
+        n_folds=found.n_splits,
+        unit=found.by,
+    )
+    if ceiling is None:
+        return error
+    return replace(
+        error,
+        ceiling=ceiling.error,
+        ceiling_at_most=ceiling.at_most,
+        ceiling_low=ceiling.low,
+        ceiling_high=ceiling.high,
+    )
+
+
+def _margins(study: Study) -> MarginRecord:
+    found = margins_histogram(study)
+    return MarginRecord(tuple(found["edges"].tolist()), tuple(found["counts"].tolist()), found["share_negative"])
+
+
+def _curve(study: Study) -> tuple[CurveStep, ...] | None:
+    if study.curve is None:
+        return None
+    curve = study.curve
+    fall_errors = (
+        [None] * len(curve.sizes) if curve.fall_errors is None else [_finite(each) for each in curve.fall_errors]
+    )
+    columns = (curve.sizes, curve.errors, curve.lows, curve.highs)
+    rows = zip(*(np.asarray(column).tolist() for column in columns), fall_errors, strict=True)
+    return tuple(CurveStep(*row) for row in rows)
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _dimension(study: Study) -> DimensionRecord | None:
+    found = study.dimension
+    if found is None:
+        return None
+    return DimensionRecord(
+        candidates=tuple(found.candidates.tolist()),
+        errors=tuple(found.errors.tolist()),
+        standard_errors=tuple(found.standard_errors.tolist()),
+        chosen=found.chosen,
+        reliabilities=None if found.reliabilities is None else tuple(found.reliabilities.tolist()),
+        rule="one standard error",
+        method=MethodRecord.of(DIMENSION_METHOD),
+    )
+
+
+def _annotators(study: Study) -> tuple[AnnotatorRecord, ...] | None:
+    found = study.annotators
+    if found is None:
+        return None
+    seconds = _median_seconds(study)
+    flags = {} if study.findings is None else study.findings.flags()
+    columns = (found.n_answers.tolist(), found.errors.tolist(), found.lows.tolist(), found.highs.tolist())
+    return tuple(
+        AnnotatorRecord(str(name), n, error, low, high, seconds.get(name), tuple(flags.get(str(name), ())))
+        for name, n, error, low, high in zip(found.names.tolist(), *columns, strict=True)
+    )
+
+
+def _median_seconds(study: Study) -> dict[Any, float]:
+    answers = study.answers
+    if answers.seconds is None or answers.annotators is None:
+        return {}
+    names, person = factorize(answers.annotators)
+    order = np.argsort(person, kind="stable")
+    parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
+    known = [part[np.isfinite(part)] for part in parts]
+    return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
+
+
+def _settings(study: Study) -> SettingsRecord:
+    model, chosen = study.model, study.chosen
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
+    decided = {
+        name.removesuffix("_"): getattr(chosen, name)
+        for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
+        if hasattr(chosen, name)
+    }
+    if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
+        decided["dimension_evidence"] = chosen.dimension_evidence_
+    method = METHOD_CLASSES[study.settings.method]
+    if chosen is not model:
+        if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
+            method = type(chosen).__name__
+        else:
+            decided = {"method": MethodRecord.of(chosen).to_dict(), **decided}
+    return SettingsRecord(
+        method,
+        plain_values(parameters | {"n_components": study.n_components}),
+        plain_values(decided),
+        asdict(study.settings),
+        study.weighed,
+    )
+
+
 def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | None = None) -> list[str]:
     """Write the distances between all objects, with their spread where it is known, and return the names of the files.
 
@@ -237,18 +443,9 @@ def _write_map(results: StudyResults, folder: Path) -> None:
 def write_run(
     model: OrdinalEmbedding, results: StudyResults, folder: Path, copied: Mapping[str, Path], log: str = ""
 ) -> None:
-    """Write a study whose map was changed, with files of the study before and a line more in its log.
+    """Write a study whose map was changed, with files of the study before, by their names, and a line more in its log.
 
     What shows the map without the change goes.
-
-    Parameters
-    ----------
-    model, results
-        With the map as it is now.
-    folder : Path
-    copied : mapping from str to Path
-        Files that are as they were, where they exist, by their names.
-    log : str, optional
     """
     with new_run(folder) as new:
         save_model(model, new)

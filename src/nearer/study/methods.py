@@ -12,23 +12,8 @@ _LATEX_ESCAPES |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
 
 @dataclass(frozen=True)
 class Work:
-    """A work that can be cited.
+    """A work that can be cited; a name without a comma is that of a group.
 
-    Attributes
-    ----------
-    key : str
-        By which LaTeX calls it.
-    authors : tuple of str
-        ``"Kruskal, J. B."``; a name without a comma is that of a group.
-    title : str
-    year : int or None
-    journal, book : str
-        Where it appeared: one of them, or neither for a program.
-    volume, pages, doi, note : str
-        Empty if there is none.
-
-    Examples
-    --------
     >>> work = Work("kruskal1964", ("Kruskal, J. B.",), "Nonmetric scaling", 1964, journal="Psychometrika", volume="29")
     >>> work.sentence
     'Kruskal, J. B. (1964). Nonmetric scaling. Psychometrika 29.'
@@ -95,8 +80,6 @@ def _tex(text: str) -> str:
 def _title(text: str) -> str:
     r"""Return a title in which names keep their capitals, as styles make small letters of the others.
 
-    Examples
-    --------
     >>> _title("Microcanonical Hamiltonian sampling: IEEE & others")
     'Microcanonical {Hamiltonian} sampling: {IEEE} \\& others'
     """
@@ -226,13 +209,7 @@ def method_title(class_name: str) -> str:
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
-    """Return what a paper that shows a map should cite: the program, and the method's source where it has one.
-
-    Examples
-    --------
-    >>> [work["text"][:20] for work in citations("CKL", "0.1.0")]
-    ['The nearer developer', 'Tamuz, O., Liu, C., ']
-    """
+    """Return what a paper that shows a map should cite: the program, and the method's source where it has one."""
     source = METHODS[method].source if method in METHODS else None
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",

@@ -50,13 +50,12 @@ from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
-from nearer.study.records import NOT_CONVERGED
+from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import AnnotatorWeighted, RunSettings
 
 if TYPE_CHECKING:
     from nearer.io.multi_file import FileList
-    from nearer.study.records import Lot
-    from nearer.study.results import StudyResults
+    from nearer.study.results import Lot, StudyResults
 
 N_MARGIN_BINS = 40
 CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -375,26 +374,12 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
 
 @dataclass(frozen=True)
 class Analysis:
-    """Something to find out about a map.
+    """Something to find out about a map."""
 
-    Attributes
-    ----------
-    name : str
-        The field of `Study` that it fills.
-    title : str
-        In words.
-    seed_number : int
-        Keeps its random numbers apart from those of the others. Never changed, or results would.
-    compute : callable
-        Returns it, from the study so far and a seed; ValueError if that is impossible.
-    applies : callable
-        Whether it was asked for, and is possible with these answers.
-    """
-
-    name: str
+    name: str  # the field of `Study` that it fills
     title: str
-    seed_number: int
-    compute: Callable[[Study, int], Any]
+    seed_number: int  # keeps its random numbers apart from those of the others; never changed, or results would
+    compute: Callable[[Study, int], Any]  # from the study so far and a seed; ValueError if that is impossible
     applies: Callable[[Study], bool] = lambda study: True
 
 
