@@ -31,19 +31,8 @@ from nearer.study.results import StudyResults
 
 # In the order in which they use each other.
 SCRIPTS = (
-    "data",
-    "tables",
-    "colors",
-    "scene",
-    "labels",
-    "vector",
-    "drawing",
-    "key",
-    "saving",
-    "panel",
-    "gestures",
-    "main",
-)
+    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures", "main"
+)  # fmt: skip
 
 
 def write_report(
@@ -126,11 +115,13 @@ def all_sections(results: StudyResults) -> list[Section]:
 
 
 def _map(results: StudyResults) -> Content:
+    advice = "To have it measured, leave out --quick (or --resamples 0)."
+    why = _sections.missing_explanation(results, "places", advice)
     region = (
         f" The ellipse of an object holds its position with {format_level(results.level)} confidence"
         f"{', provided that the dimensions of the map are enough' if assumes_dimensions(results) else ''}."
         if results.covariances is not None
-        else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
+        else f" How sure each position is was not measured in this run. {why}"
     )
     region += _about_placed(results)
     dimensions, scree = results.n_components, results.scree or ()
@@ -144,12 +135,6 @@ def _map(results: StudyResults) -> Content:
     return {"region": region, "gestures": gestures, "arrows": arrows}
 
 
-def _why_no_ellipses(results: StudyResults) -> str:
-    return _sections.missing_explanation(
-        results, "places", "To have it measured, leave out --quick (or --resamples 0)."
-    )
-
-
 def _about_placed(results: StudyResults) -> str:
     """Return sentences on the objects that were placed on the map, and on their ellipses."""
     found = results.placed
@@ -159,11 +144,9 @@ def _about_placed(results: StudyResults) -> str:
     if results.covariances is None:
         return f"{words}."
     words += "; their ellipses are outlined, and were not calibrated."
-    unsure = found.n_unsure
-    if unsure:
-        words += (
-            f" {pluralize(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
-        )
+    if found.n_unsure:
+        unsure = pluralize(found.n_unsure, "of them has", "of them have")
+        words += f" {unsure} too few answers, and an ellipse as wide as the map."
     return words
 
 
@@ -242,18 +225,10 @@ def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, A
 def _rounded(array: FloatArray, digits: int) -> list[Any]:
     """Return nested lists of so many significant digits: a page of thousands of objects is half as long for it."""
     short = np.array([float(f"{value:.{digits}g}") for value in array.ravel()])
-    nested: list[Any] = short.reshape(array.shape).tolist()
-    return nested
+    return list(short.reshape(array.shape).tolist())
 
 
-TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".svg": "image/svg+xml",
-}
+_IMAGE_TYPES = {".jpg": "jpeg", ".svg": "svg+xml"}  # of images, where they are not named as the ending
 MAX_PICTURE_BYTES = 20 * 10**6
 
 
@@ -270,4 +245,5 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
 
 
 def _data_uri(file: Path) -> str:
-    return f"data:{TYPES[file.suffix.lower()]};base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
+    ending = file.suffix.lower()
+    return f"data:image/{_IMAGE_TYPES.get(ending, ending[1:])};base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
