@@ -150,7 +150,7 @@ def check_ceiling(context: Context) -> Iterator[Finding]:
         context.counts["ceiling"] = None
         yield Finding("no-ceiling", "note")
         return
-    counts = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
+    counts: dict[str, Any] = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
     context.counts |= counts
     numbers = counts | {"level": found.level, "n_questions": found.n_questions, "n_split": context.n_split}

@@ -245,5 +245,5 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
 
 
 def _data_uri(file: Path) -> str:
-    ending = file.suffix.lower()
-    return f"data:image/{_IMAGE_TYPES.get(ending, ending[1:])};base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
+    ending, content = file.suffix.lower(), base64.b64encode(file.read_bytes()).decode("ascii")
+    return f"data:image/{_IMAGE_TYPES.get(ending, ending[1:])};base64,{content}"

@@ -65,24 +65,19 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
 @dataclass(frozen=True)
 class Provenance:
     """Where the answers of a study come from, and the command that made it, for its results and its log.
 
     Parameters
     ----------
-    title : str
+    title, command : str
     file, sha256 : str, optional
         Of the answers; the name is theirs if left out.
     n_files, n_answers : int, optional
         Counted in the answers if left out.
     lots : tuple of Lot
         Where answers were added to earlier ones.
-    command : str, optional
     date : str
         Now if left out.
     """
@@ -94,7 +89,7 @@ class Provenance:
     n_answers: int | None = None
     lots: tuple[Lot, ...] = ()
     command: str | None = None
-    date: str = field(default_factory=_now)
+    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
 
     @classmethod
     def of_files(cls, files: FileList, arguments: Sequence[str], title: str | None = None) -> Self:
@@ -109,20 +104,13 @@ class Study:
 
     Attributes
     ----------
-    answers : Answers
-    settings : RunSettings
+    answers, settings
+        What the map is made of, and how.
     model : estimator
         Fitted to all answers.
-    dimension : DimensionChoice or None
-    error : HeldOutError or None
-    places : Bootstrap or None
-        Where each object may lie.
-    ceiling : NoiseCeiling or None
-    annotators : AnnotatorReliability or None
-    curve : LearningCurve or None
-    distances : SplitHalf or None
-        How reproducible the distances of the map are.
-    findings : Findings or None
+    dimension, error, places, ceiling, annotators, curve, distances, findings
+        What was found out: the choice of the dimension, the held-out error, where each object may lie, the noise
+        ceiling, the reliability of people and of distances, the learning curve, and findings about the answers.
     notes : tuple of str
         Remarks on the run, a sentence each: what it did to the answers, and why something is missing.
     missing : tuple of str
@@ -349,13 +337,16 @@ def _with_consistent_findings(study: Study) -> Study:
 
 def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
     """Refuse settings that need to know who answered, where that is not known."""
-    needs = {"by annotators": settings.by == "annotators", "weighing": settings.weigh_annotators}
-    asked = [name for name, on in needs.items() if on]
-    if asked and (comparisons.annotators is None or len(factorize(comparisons.annotators)[0]) < 2):
+    asked = "by annotators" if settings.by == "annotators" else "weighing" if settings.weigh_annotators else ""
+    if asked and not _has_people(comparisons):
         raise ValueError(
-            f"{asked[0]} needs answers of at least two people, and the file does not say who answered, or names one; "
+            f"{asked} needs answers of at least two people, and the file does not say who answered, or names one; "
             "name the column with --columns annotator=NAME"
         )
+
+
+def _has_people(comparisons: Comparisons) -> bool:
+    return comparisons.annotators is not None and len(factorize(comparisons.annotators)[0]) > 1
 
 
 def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
@@ -401,24 +392,16 @@ def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
 
 def _findings(study: Study, seed: int) -> Findings:
     """Run the checks of `nearer check` with the same seed, without those of maps, which this one replaces."""
-    settings = study.settings
-    without = [check_distances] if settings.quick else MAP_CHECKS
+    settings, model = study.settings, study.chosen
     findings = check(
         study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
-        without=without,
+        without=[check_distances] if settings.quick else MAP_CHECKS,
     )  # fmt: skip
-    disagreement = _disagreement_of_chains(study)
-    return findings if disagreement is None else replace(findings, items=(*findings.items, disagreement))
-
-
-def _disagreement_of_chains(study: Study) -> Finding | None:
-    """Return the warning that the chains behind a posterior have not converged, or None."""
-    model = study.chosen
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
-        return None
+        return findings
     distances = model.diagnostics_["distances"]
     numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
-    return Finding(NOT_CONVERGED, "warning", numbers=numbers)
+    return replace(findings, items=(*findings.items, Finding(NOT_CONVERGED, "warning", numbers=numbers)))
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:
@@ -446,8 +429,7 @@ def _annotators(study: Study, seed: int) -> AnnotatorReliability | None:
 
 
 def _annotators_apply(study: Study) -> bool:
-    people = study.answers.comparisons.annotators
-    return not study.settings.quick and people is not None and len(factorize(people)[0]) > 1
+    return not study.settings.quick and _has_people(study.answers.comparisons)
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:
