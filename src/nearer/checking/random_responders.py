@@ -1,45 +1,8 @@
-r"""Random responders, people who answer in reverse, and people who fail catch questions.
+"""Random responders, people who answer in reverse, and people who fail catch questions.
 
-**Predictions.** The answers of person a are predicted by a map fitted without them. An answer to a clear question is
-more informative than one to a question that anybody may answer either way: with P the probability that the map gives
-it, an answer counts 2 P - 1, or 1 - 2 P where it goes against the map. The share of weights w against the map is as
-well known as that among (sum w)^2 / sum w^2 answers of equal weight, where w is the sum over one trial; a random
-responder's is 1/2 whatever the weights. Some people are asked harder questions than others. With perfect answers, the
-sum of w^2 over that of w, the *clarity* of the questions, is how far beyond one half they agree with the map. A
-person's share e is brought to questions of median clarity: 1/2 - (1/2 - e) / r, known as well as among r^2 times as
-many answers, where r is the clarity of theirs over the median. Reported are plain shares, each answer counting the
-same. The maps always have the same dimension, so that the same people are found whatever map is made of the answers.
-Likely random responders are left out of the maps of a second round, which judges everybody anew.
-
-**Model.** Of n_a answers, k_a go against the map, each with probability e_a. People are of three kinds:
-
-    e_a = b / 2,  b ~ Beta          attentive, with a mean error and a spread that the study shows;
-    e_a = 1/2                       random responders, whose answers have nothing to do with the objects;
-    1 - e_a = b / 2,  b ~ Beta      people who took near for far.
-
-Mean, spread and the shares of the kinds have a posterior, on a grid. Person a is judged by the posterior of the others,
-and with N people judged
-
-    responds at random   if  P(K >= k_a | attentive) < 0.05 / N   and   P(K <= k_a | e = 1/2) >= 0.025;
-    responds in reverse  if  P(K >= k_a | e = 1/2) < 0.05 / N,
-
-where K is the number of answers against the map: in the first probability that of another attentive person of this
-study, whose error is drawn from the posterior predictive distribution, in the others binomial.
-
-**Size.** By Bonferroni's inequality the probability that any attentive person of a study is flagged is at most 5% for
-each rule, as far as the distribution of errors is right. An attentive person who is unlike all others is flagged only
-while their answers are not significantly better than chance.
-
-**Power.** A random responder is missed with probability 2.5%, and more where answers are few or where attentive people
-err nearly as often as chance. The power with n answers of each person follows from the critical count in a study whose
-attentive people have the quantiles of the estimated distribution as their errors. The number of answers that is
-reported is the least n with a power of 94% in that study, whose mean and spread are set a posterior standard deviation
-above the estimates: counts of real studies vary more, and 9 of 10 random responders shall be detected in these.
-
-**Catch questions.** A person is flagged if somebody with nine right answers in ten would have so few with a probability
-below one in fifty (one-sided binomial test). With 2 catch questions that means none right, with 4 one at most, with 6
-three, with 10 six; one catch question flags nobody. Of people who guess one of three, 59% are flagged with 4 questions,
-90% with 6 and 98% with 10.
+Each person is judged by maps of the others: docs/mathematics.md has the model, "Random responders". The probability
+that any attentive person of a study is flagged is at most 5%, and the number of answers that detect nine of ten random
+responders is reported.
 """
 
 from __future__ import annotations

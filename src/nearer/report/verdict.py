@@ -1,42 +1,6 @@
 """The verdict on a map in a few lines, the same on page and terminal: predictions, distances, and what to do next.
 
-**Predictions.** How far a map has come is measured between two errors that need no map: that of guessing (chance) and
-that of the answers themselves, which contradict each other where a question was asked twice (the ceiling),
-
-    share of the way = (chance - error) / (chance - ceiling),
-
-with zero for a ceiling that is not known, or whose interval is vague (`nearer.evaluation.ceiling`), which makes the
-share a lower bound. Errors have intervals, and the verdict must hold at their far ends: the share is *sure* when it is
-that of the upper end of the error, on the way to the lower end of the ceiling. Predictions are
-
-    good        from a share of 0.85 on that is surely 0.7;     fair        from 0.6 on that is surely 0.4;
-
-where no ceiling is known the sure share alone decides. They are not known if the interval of the error reaches near
-chance from an error that is markedly better, or if it is wider than 0.15 and not even surely fair: then the answers,
-or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
-split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.evaluation`.
-Each is good, fair, poor or not known, and the map can be trusted if both are good, everybody was judged by a map fitted
-without them, and nothing speaks against it:
-
-    =============  ===========================  ===================================================================
-    predictions    distances                    what to do
-    =============  ===========================  ===================================================================
-    at chance      any                          do not use it
-    not known      any                          do not rely on it yet
-    any            any, errors in the answers   resolve them first
-    poor           any                          read it with caution
-    fair           poor                         trust neither its layout nor its distances yet
-    fair           others                       trust its broad layout
-    good           poor                         use its predictions, not its distances
-    good           fair                         use its predictions, and its distances roughly
-    good           not known                    use its predictions
-    good           good                         trust it, once people are judged, warnings read and flags looked at
-    =============  ===========================  ===================================================================
-
-People who respond at random or too fast, fail catch questions, always choose one position or gave the answers of
-somebody else are in all these figures: the map to trust is one without them. Where more answers are needed, the verdict
-says how many and to which questions. A reliability is not stated for a map
-whose predictions are no better than guessing: maps of noise can be alike for reasons of the method.
+docs/mathematics.md has the rule, "The verdict". It must hold at the far ends of the intervals of errors and ceiling.
 """
 
 from __future__ import annotations

@@ -235,7 +235,11 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
     """Return what a study has found, for its file and its report."""
     model, settings = study.model, study.settings
     summary = study.answers.comparisons.summary()
-    places = study.places
+    places, regions, margins = study.places, None, margins_histogram(study)
+    if places is not None and study.is_distribution:
+        regions = RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
+    elif places is not None:
+        regions = RegionRecord("confidence", settings.n_resamples, places.by)
     found = StudyResults(
         title=provenance.title,
         source=_source(study, provenance),
@@ -244,7 +248,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         embedding=model.embedding_,
         scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
         covariances=None if places is None else places.covariances,
-        regions=_regions(study),
+        regions=regions,
         level=settings.level,
         scales=None
         if places is None
@@ -252,7 +256,9 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         ellipse_size=study.ellipse_size,
         reproducibility=_reproducibility(study),
         error=_error(study),
-        margins=_margins(study),
+        margins=MarginRecord(
+            tuple(margins["edges"].tolist()), tuple(margins["counts"].tolist()), margins["share_negative"]
+        ),
         learning_curve=_curve(study),
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
@@ -291,14 +297,6 @@ def _source(study: Study, provenance: Provenance) -> AnswerSource:
     )
 
 
-def _regions(study: Study) -> RegionRecord | None:
-    if study.places is None:
-        return None
-    if study.is_distribution:
-        return RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
-    return RegionRecord("confidence", study.settings.n_resamples, study.places.by)
-
-
 def _reproducibility(study: Study) -> ReproducibilityRecord | None:
     if study.distances is None:
         return None
@@ -331,25 +329,13 @@ def _error(study: Study) -> ErrorRecord | None:
     )
 
 
-def _margins(study: Study) -> MarginRecord:
-    found = margins_histogram(study)
-    return MarginRecord(tuple(found["edges"].tolist()), tuple(found["counts"].tolist()), found["share_negative"])
-
-
 def _curve(study: Study) -> tuple[CurveStep, ...] | None:
-    if study.curve is None:
-        return None
     curve = study.curve
-    fall_errors = (
-        [None] * len(curve.sizes) if curve.fall_errors is None else [_finite(each) for each in curve.fall_errors]
-    )
-    columns = (curve.sizes, curve.errors, curve.lows, curve.highs)
-    rows = zip(*(np.asarray(column).tolist() for column in columns), fall_errors, strict=True)
-    return tuple(CurveStep(*row) for row in rows)
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+    if curve is None:
+        return None
+    fall_errors = np.full(len(curve.sizes), np.nan) if curve.fall_errors is None else curve.fall_errors
+    columns = (curve.sizes, curve.errors, curve.lows, curve.highs, fall_errors)
+    return tuple(CurveStep(*row) for row in zip(*(np.asarray(each).tolist() for each in columns), strict=True))
 
 
 def _dimension(study: Study) -> DimensionRecord | None:
