@@ -1,10 +1,8 @@
 """The context of all checks: what several of them derive from the answers is derived once.
 
-Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
-of the two is the near one, or both, if it was "can't tell" and split. The *comparison graph* has the objects as nodes
-and the pairs that occur as edges: only the distances along its edges are ever compared.
-
-Some checks fit fast maps, to a subsample of the answers where there are many.
+A *question* is an unordered pair of unordered pairs of objects; an answer says which of the two is the near one, or
+both, if it was "can't tell" and split. The *comparison graph* has the objects as nodes and the pairs that occur as
+edges: only the distances along its edges are ever compared.
 """
 
 from __future__ import annotations

@@ -1,14 +1,9 @@
 """Whether there are enough answers, and how good a map of them can be.
 
 A map of n objects in p dimensions needs a number of comparisons that grows as n p log n (Jamieson and Nowak 2011). With
-
-    c = effective comparisons / (n p ln n)
-
-a map is mostly guesswork below c = 1. From c = 4 on it is right in 9 of 10 cases where one answer in ten is wrong, in
-83% where two are, and in 7 of 10 where three are (15 and 30 objects on a plane, 25 in three dimensions). Repeated
-questions are less informative than different ones. Of answers that are wrong in 10% of cases, k to one question have
-as many bits as 2 k / (k + 1) to different ones (within a tenth), at most 2. Where there are too few questions about
-few objects, what all triplets give, asked three times each, is enough.
+c = effective comparisons / (n p ln n), a map is mostly guesswork below c = 1; from c = 4 on it is right in 9 of 10
+cases where one answer in ten is wrong. Of such answers, k to one question have as many bits as 2 k / (k + 1) to
+different ones (within a tenth). Where there are too few questions about few objects, three answers to each are enough.
 """
 
 from __future__ import annotations

@@ -186,7 +186,11 @@ def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tupl
             "use its predictions; before you rely on distances, fit again with --set solver=thorough",
             reading,
         )
-    to_do = " and ".join(filter(None, [_judge_people(results), reading]))
+    judge = ""
+    if not results.annotators:  # nobody was judged by a map of the others
+        known = (results.counts.n_annotators or 0) > 1
+        judge = "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
+    to_do = " and ".join(filter(None, [judge, reading]))
     if not to_do:
         return "good", _TRUST_SENTENCE, ""
     # A map fitted to answers that are to be left out is not the one to trust.
@@ -227,14 +231,6 @@ def more_to_ask(results: StudyResults) -> str:
     if asked < _MOSTLY_ASKED * possible:
         return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} triads were asked)"
     return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} triads were asked already)"
-
-
-def _judge_people(results: StudyResults) -> str:
-    """Return how to check everybody's reliability, where nobody was judged by a map of the others."""
-    if results.annotators:
-        return ""
-    known = (results.counts.n_annotators or 0) > 1
-    return "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
 
 
 def _reading(results: StudyResults) -> str:

@@ -182,24 +182,20 @@ def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dic
     by_name = {_key(name): file for file in reversed(files) for name in (file.stem, file.name)}
     found = {
         number: by_name[name]
-        for number, label in enumerate(objects)
-        if (name := _name_of(label, by_name)) is not None
-    }  # fmt: skip
+        for number, label in enumerate(map(str, objects))
+        for name in (_key(PurePosixPath(label).name), _key(label))  # the last that a picture goes by
+        if name in by_name
+    }
     if not found:
         raise ValueError(
             f"no picture in {place} is named after an object: the first object is {objects[0]!r}, "
             + (f"the first picture {files[0].name!r}" if files else f"and no file ends in {', '.join(ENDINGS)}")
         )
-    _warn_of_others(place.name, files, found, objects)
-    return found
-
-
-def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
-    """Warn of pictures that belong to no object, and of objects without a picture."""
     taken = {_key(file.stem) for file in found.values()}  # of cat.jpg and cat.png, one is used
     unmatched = [file.name for file in files if _key(file.stem) not in taken]
     missing = [label for number, label in enumerate(objects) if number not in found]
-    _warn_unmatched(folder, unmatched, ("picture is", "pictures are", "of no object"), missing, "picture")
+    _warn_unmatched(place.name, unmatched, ("picture is", "pictures are", "of no object"), missing, "picture")
+    return found
 
 
 def _warn_unmatched(
@@ -212,13 +208,7 @@ def _warn_unmatched(
     if missing:
         problems.append(f"{pluralize(len(missing), 'object has', 'objects have')} no {what}: {quote_all(missing, 10)}")
     if problems:
-        warnings.warn(f"{source}: {'; '.join(problems)}", UserWarning, stacklevel=4)
-
-
-def _name_of(label: object, by_name: dict[str, Path]) -> str | None:
-    """Return the first name that a picture of the label goes by."""
-    names = (_key(str(label)), _key(PurePosixPath(str(label)).name))
-    return next((name for name in names if name in by_name), None)
+        warnings.warn(f"{source}: {'; '.join(problems)}", UserWarning, stacklevel=3)
 
 
 def _key(name: str) -> str:

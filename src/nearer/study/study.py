@@ -252,12 +252,8 @@ def fit_study(
     settings : RunSettings
     checkpoint : callable, optional
         Called with the study as soon as there is a map, and again after each analysis.
-    log_step : callable, optional
-        Called with the name of each step before it begins.
-    notes : tuple of str, optional
-        Remarks that precede those of the run itself.
-    transform : callable, optional
-        Called with the fitted model before any analysis; returns it with its map rotated.
+    log_step, notes, transform
+        As for `run_study`.
 
     Returns
     -------

@@ -1,21 +1,9 @@
 """A study brought up to date: fitted anew with further answers, with new objects placed on its map, or rotated.
 
-**Update.** A stored model has its comparisons, with people, trials and weights; they are joined with the new ones, and
-the run is repeated with the same settings. The new map is rotated, and reflected, onto the old one, which changes no
-distance, so that readers find every object where it was. How far objects have moved is measured once the new map is
-also scaled onto the old one, in units of its typical (root mean square) distance between two objects.
-
-**Placement.** The objects of the study stay where they are, with their ellipses, and all figures are still those of the
-map before. Where a new object may lie is found by placing it again by answers with random weights (the Bayesian
-bootstrap, as in `nearer.evaluation`), a weight for each trial, while the others are held fixed,
-
-    C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the study of C_i.
-
-The second part is the uncertainty of the objects that it is placed by: a new object is known no better than they are.
-With fewer than ten trials an object gets the spread of the whole map. A `PosteriorEmbedding` has draws of new objects
-given each of its maps, and needs none of this.
-
-**Rotation** changes no distance, and nothing that was found out about the map: errors, margins and sizes of ellipses.
+The new map is rotated, and reflected, onto the old one, which changes no distance, so that readers find every object
+where it was; how far objects have moved is measured once it is also scaled. A placed object moves no other, and its
+ellipse is that of placing it by answers with random weights (the Bayesian bootstrap, a weight a trial), plus the mean
+of those of the objects that it is placed by: it is known no better than they are.
 """
 
 from __future__ import annotations
@@ -152,19 +140,9 @@ def update_study(
 ) -> tuple[Study, Changes]:
     """Fit a map anew with further answers, rotate it onto the one before, and write the study.
 
-    Parameters
-    ----------
-    earlier : StoredStudy
-    new : Answers
-    folder : Path
-        As for `run_study`; that of the earlier study is left as it was until the new one is complete.
-    lot : Provenance, optional
-        Of the new answers.
-    despite_errors : bool
-    log_step : callable, optional
-        Called with the name of each step before it begins.
-    log_note : callable, optional
-        Called with each remark on how the answers fit together.
+    Arguments are those of `run_study`, with a stored study and the provenance ``lot`` of the new answers; ``log_note``
+    is called with each remark on how the answers fit together. The folder of the earlier study is left as it was until
+    the new one is complete.
     """
     settings = earlier.settings
     lot = lot or Provenance(file=new.source)
