@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import platform
 import shutil
@@ -19,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import pluralize
 from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
-from nearer._common.tables import escape_formula
+from nearer._common.tables import coordinate_rows, csv_text
 from nearer.checking import Findings, check_errors, message_of
 from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
@@ -71,10 +68,10 @@ def has_study(folder: Path) -> bool:
     return (folder / RESULTS).exists()
 
 
-def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
+def refuse_input(files: Sequence[Path], folder: Path) -> None:
     """Reject a folder in which results would overwrite the answers, or be read among them by the next run."""
     results = {(folder / name).resolve() for name in FILES}
-    for file in [files] if isinstance(files, Path) else files:
+    for file in files:
         if file.resolve() in results:
             raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
         if file.is_dir() and file.resolve() == folder.resolve():
@@ -99,7 +96,11 @@ def new_run(folder: Path) -> Iterator[Path]:
     staging = Path(mkdtemp(prefix=".new-", dir=folder))
     try:
         yield staging
-        replace_run(staging, folder)
+        for name in FILES:
+            if (staging / name).exists():
+                (staging / name).replace(folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)
     except OSError as error:
         if Path(str(error.filename)).parent != staging:
             raise
@@ -108,15 +109,6 @@ def new_run(folder: Path) -> Iterator[Path]:
         shutil.rmtree(staging, ignore_errors=True)
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
-
-
-def replace_run(new: Path, old: Path) -> None:
-    """Put the files of a run in place of those of an earlier one."""
-    for name in FILES:
-        if (new / name).exists():
-            (new / name).replace(old / name)
-        else:
-            (old / name).unlink(missing_ok=True)
 
 
 class StudyInterrupted(KeyboardInterrupt):
@@ -150,18 +142,17 @@ def run_study(
 
     Parameters
     ----------
-    answers : Answers
-    settings : RunSettings
+    answers, settings
+        What the map is made of, and how.
     folder : path
         Gets embedding.csv, distances.csv, model.json, model.npz, results.json, log.txt and figures.
     provenance : Provenance, optional
         What results and log say of files and command.
     notes : tuple of str, optional
         Remarks that precede those of the run itself.
-    despite_errors : bool
-        Whether a map is made even if `check_errors` finds that none can be right.
-    keep_earlier : bool
-        Whether an earlier study in the folder stays as it was until the new one is complete.
+    despite_errors, keep_earlier : bool
+        Whether a map is made even if `check_errors` finds that none can be right, and whether an earlier study in the
+        folder stays as it was until the new one is complete.
     transform : callable, optional
         Called with the fitted model before any analysis; returns it with its map rotated.
     log_step : callable, optional
@@ -420,9 +411,12 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
 
 def _write_map(results: StudyResults, folder: Path) -> None:
     """Write a map as CSV, with standard deviations where there are ellipses, and the results."""
-    covariances = results.covariances
-    std = None if covariances is None else np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    write_text(folder / MAP, map_csv(results.objects, results.embedding, std))
+    numbers, axes = results.embedding, range(1, results.n_components + 1)
+    names = [f"x{k}" for k in axes]
+    if results.covariances is not None:
+        names += [f"sd{k}" for k in axes]
+        numbers = np.hstack([numbers, np.sqrt(np.diagonal(results.covariances, axis1=1, axis2=2))])
+    write_text(folder / MAP, csv_text(coordinate_rows(results.objects, numbers.tolist(), names)))
     write_text(folder / RESULTS, json.dumps(results.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
@@ -444,24 +438,6 @@ def write_run(
         if log:
             write_text(new / LOG, log)
         draw_placed(results, new)
-
-
-def map_csv(objects: Sequence[object], points: FloatArray, std: FloatArray | None = None) -> str:
-    """Return a map as CSV: a label, its coordinates and, where known, their standard deviations.
-
-    A label that a spreadsheet would take for a formula gets an apostrophe before it.
-    """
-    names = [f"x{k + 1}" for k in range(points.shape[1])]
-    numbers = points
-    if std is not None:
-        names += [f"sd{k + 1}" for k in range(points.shape[1])]
-        numbers = np.hstack([points, std])
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
-    writer.writerow(["object", *names])
-    for label, row in zip(objects, numbers.tolist(), strict=True):
-        writer.writerow([escape_formula(str(label)), *map(repr, row)])
-    return text.getvalue()
 
 
 def log_text(results: StudyResults) -> str:
