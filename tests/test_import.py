@@ -54,6 +54,13 @@ def test_import_loads_nothing_heavy(module, loaded):
     assert loaded[module] == []
 
 
+def test_a_plan_of_nothing_is_refused_before_anything_heavy_is_loaded():
+    code = "import sys; from nearer.cli.main import main; assert main(['plan']) == 2; "
+    code += "print([name for name in sys.argv[1:] if name in sys.modules])"
+    run = [sys.executable, "-c", code, "numpy", "scipy", "sklearn", "numba"]
+    assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_the_server_of_a_survey_loads_neither_scipy_nor_what_fits_maps():
     """A small machine serves a thousand people; maps are fitted in another process."""
     code = "import sys, nearer.survey.server; print([name for name in sys.argv[1:] if name in sys.modules])"

@@ -39,7 +39,7 @@ def _errors(rng: np.random.Generator, n_people: int, low: float, high: float) ->
 
 
 def _reported(responses: Responses) -> set[str]:
-    found = check_copies(Context(responses.answers(), 2)).findings
+    found = check_copies(Context(responses.answers(), 2))
     return {who for each in found if each.code == "copies" for who in each.concerned}
 
 

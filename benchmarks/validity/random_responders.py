@@ -50,11 +50,10 @@ def _check(rng: np.random.Generator, errors: FloatArray, n_answers: int) -> tupl
     """Return who is flagged by a whole check, and its figures."""
     questions = own_questions(rng, len(errors), n_answers, _N_OBJECTS)
     answers = respond(rng, errors, questions, n_objects=_N_OBJECTS).answers()
-    found = check_random_responders(Context(answers, 2, int(rng.integers(2**31))))
-    flagged = {
-        who for finding in found.findings if finding.code in ("at-chance", "reversed") for who in finding.concerned
-    }
-    return [f"person {number}" in flagged for number in range(len(errors))], found.counts
+    context = Context(answers, 2, int(rng.integers(2**31)))
+    found = list(check_random_responders(context))
+    flagged = {who for finding in found if finding.code in ("at-chance", "reversed") for who in finding.concerned}
+    return [f"person {number}" in flagged for number in range(len(errors))], context.counts
 
 
 def false_flags(

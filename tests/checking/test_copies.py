@@ -30,9 +30,7 @@ def copied(rows):
     trials = np.arange(len(people))
     comparisons = Comparisons.from_triplets(rows.reshape(-1, 3), annotators=people, trials=trials, n_objects=N_OBJECTS)
     answers = Answers(comparisons, trials, "triplet", "study.csv", trials + 2, annotators=people)
-    return {
-        who for each in check_copies(Context(answers, 2)).findings if each.code == "copies" for who in each.concerned
-    }
+    return {who for each in check_copies(Context(answers, 2)) if each.code == "copies" for who in each.concerned}
 
 
 @pytest.mark.parametrize("n_others", [3, 10])

@@ -286,6 +286,16 @@ def test_person_who_contradicts_themselves():
     assert message_of(finding).examples[0].startswith("'p03': 40 of 4")
 
 
+def test_few_questions_that_many_people_contradict_are_counted_as_questions():
+    """Ninety cases may be of the same ten questions: their number is stated beside that of the cases."""
+    people = [{"n_contradicted": 4, "n_repeated": 10}]
+    numbers = {"n_self_repeated": 89, "n_self_contradicted": 36, "self_disagreement": 0.4, "n_questions": 10}
+    finding = Finding("self-contradictions", "note", numbers=numbers | {"people": people}, concerned=("p03",))
+    title, text, _ = message_of(finding)
+    assert title == "In 36 of 89 cases a person who was asked a question again answered it both ways"
+    assert text == "They are about 10 different questions; from fewer than 30 no rate of disagreement is estimated."
+
+
 def test_circle_in_words():
     rows = [["a", "b", "c"], ["a", "c", "d"], ["a", "d", "b"], ["b", "c", "d"]]
     finding = found(as_answers(rows), "intransitive")
@@ -326,6 +336,9 @@ def test_person_at_chance():
     assert message_of(finding).title == "1 person answers at chance"
     assert finding.concerned == ("p05",)
     assert message_of(finding).examples[0].startswith("'p05': ")
+    nobody = message_of(found(CLEAN.answers(), "at-chance"))
+    assert nobody.title == "Nobody is found to answer at chance"
+    assert "detect 90% of random responders" in nobody.text
 
 
 def test_person_who_takes_near_for_far():

@@ -29,7 +29,8 @@ CODES = {"distances": "good", "distances-roughly": "note", "distances-differ": "
 
 
 def judged(answers, seed=0):
-    return check_distances(Context(answers, 2, seed))
+    context = Context(answers, 2, seed)
+    return list(check_distances(context)), context.counts
 
 
 @pytest.mark.parametrize(
@@ -42,7 +43,7 @@ def judged(answers, seed=0):
     ],
 )
 def test_distances_need_answers(changes, code):
-    finding = judged(simulate(seed=1, **changes).answers()).findings[0]
+    (finding,), _ = judged(simulate(seed=1, **changes).answers())
     assert (finding.code, finding.severity) == (code, CODES[code])
 
 
@@ -50,18 +51,18 @@ def test_distances_need_answers(changes, code):
 def test_clean_studies_of_many_sizes_raise_no_alarm(seed):
     n_objects = [10, 20, 30, 50, 70, 90][seed]
     study = simulate(seed, n_objects=n_objects, n_people=10, per_person=12 * n_objects, slope=[0.7, 1.0, 4.0][seed % 3])
-    assert judged(study.answers(), seed).findings[0].severity in ("good", "note")
+    assert judged(study.answers(), seed)[0][0].severity in ("good", "note")
 
 
 def test_coins_have_no_distances():
     coins = simulate(seed=2, slope=0.0)
-    assert judged(coins.answers()).findings[0].code == "distances-differ"
+    assert judged(coins.answers())[0][0].code == "distances-differ"
 
 
 def test_the_figure_of_a_part_is_stepped_up_to_all_answers(monkeypatch):
     answers = simulate(seed=3).answers()
     monkeypatch.setattr(sample_size, "subsample", lambda context: subsample(context, 900))
-    found = judged(answers).counts["split_half"]
+    found = judged(answers)[1]["split_half"]
     whole = 2 * len(answers) / 900 * found["half"] / (1 + (2 * len(answers) / 900 - 1) * found["half"])
     assert found["reliability"] == pytest.approx(whole, rel=1e-3)
 
@@ -84,9 +85,17 @@ def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(seed
     codes = {finding.code for finding in findings}
     assert codes & CURVE_CODES <= {"still-learning", "weak-signal"}
     assert "rather-few" in codes
-    settled = replace_curve(findings, Trend("settled", "More answers would hardly help."))
-    for found, asks in ((findings, True), (settled, False)):
+    reliable = reconcile(replace_distances(findings, SplitHalf(0.95, 0.97, 0.94, 0.96, 5, 30, "trials"), 2))
+    settled = replace_curve(reliable, Trend("settled", "More answers would hardly help."))
+    for found, asks in ((reliable, True), (settled, False)):
         assert any("make 4 n p log n" in message_of(finding).text for finding in found) == asks
+
+
+def test_one_need_is_stated_that_of_the_distances_before_that_of_the_rule_of_thumb():
+    findings = check(simulate(2, n_objects=40, per_person=60).answers(), random_state=2)
+    texts = {finding.code: message_of(finding).text for finding in findings}
+    assert "reliable distances take about" in texts["distances-roughly"] + texts.get("distances-differ", "")
+    assert texts["rather-few"].endswith("get 7 to 9 of ten comparisons right if one answer in ten is wrong.")
 
 
 def test_a_settled_error_is_no_good_sign_while_distances_take_more_answers():
@@ -106,6 +115,7 @@ def test_the_rule_of_thumb_promises_nothing_where_people_guess(per_person, code)
     assert {code, "distances-differ"} <= codes.keys()
     assert codes[code].severity != "good"
     assert "nine of ten" not in message_of(codes[code]).text
+    assert "more answers" not in message_of(codes[code]).text  # how many more stands with the distances
     assert not {"distances", "learned"} & codes.keys()
 
 
@@ -120,7 +130,8 @@ def test_the_rule_of_thumb_promises_what_maps_reach(wrong, lowest, highest):
         right.append(1 - comparison_error(sample_triplets(points), places))
     assert lowest < np.mean(right) < highest
     numbers = {"n_answers": size, "n_objects": 20, "n_components": 2, "n_questions": None, "rule_constant": 4.0}
-    numbers |= {"rule_missing": 0, "rule_all_questions": False, "settled": False, "doubt": None}
+    numbers |= {"rule_missing": 0, "rule_all_questions": False}
+    numbers |= {"settled": False, "doubt": None, "distances_need_more": False}
     assert "if one answer in ten is wrong" in message_of(Finding("enough", "good", numbers=numbers)).text
 
 

@@ -76,6 +76,21 @@ def test_report_names_pictures_that_match_nothing(folder, tmp_path, capsys):
     assert "pictures: 1 picture is of no object: 'firr.png'; 2 objects have no picture: 'box', 'fir'\n" in err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "usage"),
+    [
+        (["survey", "new", "x", "--bogus"], "usage: nearer survey new "),
+        (["fit", "x", "-o", "y", "--bogus"], "usage: nearer fit "),
+        (["--bogus", "plan"], "usage: nearer "),
+    ],
+)
+def test_what_is_not_known_shows_the_usage_of_its_command(arguments, usage, capsys):
+    status, _, err = run(arguments, capsys)
+    assert status == 2
+    assert err.startswith(usage)
+    assert err.endswith("error: unrecognized arguments: --bogus\n")
+
+
 def test_the_program_alone_shows_its_commands(capsys):
     status, out, err = run([], capsys)
     assert (status, out) == (2, "")

@@ -10,7 +10,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.report.verdict import method_name
 from nearer.study import read_results
 from nearer.study.methods import METHOD_CLASSES, citations
-from nearer.study.records import MethodRecord
+from nearer.study.results import MethodRecord
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 LABELS = np.array(["oak", "elm", "ash", "yew", "fir", "box", "bay", "fig", "larch"])

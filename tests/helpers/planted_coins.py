@@ -81,9 +81,9 @@ def with_coins(answers, n_coins, per_coin, seed):
 
 def named(answers, seed=0):
     """Return who is said to answer at chance or the wrong way round, and what else the check says."""
-    outcome = check_random_responders(Context(answers, 2, seed))
-    people = {finding.code: set(finding.concerned) for finding in outcome.findings}
-    return people.get("at-chance", set()), people.get("reversed", set()), outcome.counts
+    context = Context(answers, 2, seed)
+    people = {finding.code: set(finding.concerned) for finding in check_random_responders(context)}
+    return people.get("at-chance", set()), people.get("reversed", set()), context.counts
 
 
 def is_coin(person):

@@ -131,10 +131,10 @@ def test_who_is_named():
         )
         people = tuple(f"p{k}" for k in range(n + 1))
         given = Catches("catch", "expected", people, (n,) * (n + 1), tuple(range(n + 1)))
-        found = check_catches(Context(answers.reported(catches=given), 2, 0))
-        named = [person for finding in found.findings for person in finding.concerned]
+        context = Context(answers.reported(catches=given), 2, 0)
+        named = [person for finding in check_catches(context) for person in finding.concerned]
         assert named == list(people[: most + 1])
-        assert found.counts["n_failed_catch"] == most + 1
+        assert context.counts["n_failed_catch"] == most + 1
     assert "catch" in {finding.code for finding in check(answers, random_state=0)}
 
 

@@ -9,7 +9,7 @@ from nearer.report import charts as _charts
 from nearer.report.charts import Axes
 from nearer.report.page import assemble
 from nearer.study import StudyResults
-from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
+from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 
 def numbers(drawing):

@@ -12,7 +12,7 @@ from nearer.report.charts import error_chart, ticks
 from nearer.report.page import SCRIPTS, asset
 from nearer.study import StudyResults
 from nearer.study.methods import citations
-from nearer.study.records import ErrorRecord
+from nearer.study.results import ErrorRecord
 
 SECTIONS = [
     "map",

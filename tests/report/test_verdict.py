@@ -7,12 +7,31 @@ from nearer.report.verdict import more_to_ask, share_of_way, verdict
 from nearer.study import StudyResults
 
 GOOD, FAIR, POOR = 0.08, 0.2, 0.3  # errors of maps, where chance is 0.5 and the ceiling 0.074
+NOT_CONVERGED = {"severity": "warning", "code": "not-converged", "title": "t", "text": "t"}
 VAGUE = {"ceiling": 0.39, "ceiling_low": 0.177, "ceiling_high": 0.5}
 
 
-def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reliability_low=None, people=True, **error):
+def about_people(code, *people):
+    return {"severity": "warning", "code": code, "title": "t", "text": "t", "concerned": people}
+
+
+def judged(
+    map=GOOD,
+    reliability=0.95,
+    ellipses=0.1,
+    findings=(),
+    flags=(),
+    reliability_low=None,
+    people=True,
+    summary=None,
+    **error,
+):
     results = color_results(
-        findings=[{"severity": level, "title": "t", "text": "t"} for level in findings], ellipse_size=ellipses
+        findings=[
+            {"severity": each, "title": "t", "text": "t"} if isinstance(each, str) else each for each in findings
+        ],
+        ellipse_size=ellipses,
+        **({} if summary is None else {"summary": summary}),
     )
     results["error"] |= {"map": map, "map_low": map, "map_high": map} | error
     results["reproducibility"] = None if reliability is None else {"reliability": reliability, "low": reliability_low}
@@ -27,9 +46,9 @@ def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reli
         ({"ellipses": None}, "good", "Next: you can trust this map."),
         ({"findings": ["note", "good"]}, "good", "Next: you can trust this map."),
         ({"findings": ["warning"]}, "fair", "Next: read the warning; then you can trust this map."),
-        ({"flags": ["answers at chance"]}, "fair", "look at the person who is flagged; then you can trust this map."),
+        ({"flags": ["answers in reverse"]}, "fair", "look at the person who is flagged; then you can trust this map."),
         (
-            {"findings": ["warning", "warning"], "flags": ["answers at chance"]},
+            {"findings": ["warning", "warning"], "flags": ["answers in reverse"]},
             "fair",
             "Next: read the 2 warnings and look at the person who is flagged; then you can trust this map.",
         ),
@@ -44,16 +63,17 @@ def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reli
         ({"reliability": 0.5}, "fair", "but not its distances; for these ask for about 9 times as many answers"),
         ({"ellipses": 0.9}, "fair", "but not its distances"),
         (
-            {"reliability": 0.5, "findings": ["warning", "warning"], "flags": ["answers at chance"]},
+            {"reliability": 0.5, "findings": ["warning", "warning"], "flags": ["answers in reverse"]},
             "fair",
-            "; also read the 2 warnings and look at the person who is flagged.",
+            "\nAlso: read the 2 warnings and look at the person who is flagged.",
         ),
         ({"reliability": None}, "fair", "use its predictions; nothing is known of its distances."),
         ({"map": FAIR}, "fair", "trust the broad layout, but not who is the nearest neighbor of whom"),
         ({"map": FAIR, "reliability": 0.5}, "poor", "trust neither the layout nor the distances yet"),
         ({"map": POOR}, "poor", "read this map with caution, it is wrong too often"),
         ({"map": 0.45}, "poor", "read this map with caution, it is wrong too often"),
-        ({"map": POOR, "findings": ["warning"]}, "poor", "; also read the warning."),
+        ({"map": POOR, "findings": ["warning"]}, "poor", "\nAlso: read the warning."),
+        ({"findings": [NOT_CONVERGED]}, "fair", "--set solver=thorough.\nAlso: read the warning."),
         ({"map": 0.46, "map_low": 0.42, "map_high": 0.5}, "poor", "Next: do not use this map"),
         ({"map": 0.44, "map_low": 0.42, "map_high": 0.46, "ceiling": 0.45}, "poor", "it is wrong too often"),
         # Intervals decide, not the figures inside them.
@@ -72,20 +92,36 @@ def judged(map=GOOD, reliability=0.95, ellipses=0.1, findings=(), flags=(), reli
 def test_the_map_is_trusted_if_predictions_and_distances_are_good_and_nothing_contradicts(case, trust, advice):
     found = judged(**case)
     assert found.trust == trust
-    assert advice in found.lines[2]
+    assert advice in "\n".join(found.lines[2:])
     assert (found.lines[2] == "Next: you can trust this map.") == (trust == "good")
 
 
-def test_chains_that_disagree_are_never_trusted():
-    results = color_results(
-        findings=[{"severity": "warning", "code": "not-converged", "title": "t", "text": "t"}], ellipse_size=0.1
-    )
-    results["error"] |= {"map": GOOD, "map_low": GOOD, "map_high": GOOD}
-    results["reproducibility"] = {"reliability": 0.95, "low": None}
-    found = verdict(StudyResults.from_dict(results))
+@pytest.mark.parametrize(
+    ("finding", "advice"),
+    [
+        (about_people("at-chance", "p07"), "the person who is flagged (--exclude person=p07)"),
+        (about_people("at-chance", "p 7", "p08"), "the 2 people who are flagged (--exclude 'person=p 7,p08')"),
+        (about_people("too-fast", *"abcd"), "the 4 people who are flagged (--exclude person=...)"),
+        (
+            about_people("copies", "p07", "p08"),
+            "flagged people, but for one of each with the same answers (--exclude person=...)",
+        ),
+    ],
+)
+def test_no_trust_is_promised_of_a_map_of_answers_that_are_to_be_left_out(finding, advice):
+    found = judged(findings=[finding], flags=["answers at chance"])
     assert found.trust == "fair"
-    assert "trust this map" not in str(found)
-    assert "fit again with --set solver=thorough; also read the warning" in str(found)
+    assert found.lines[2:] == (f"Next: read the warning and fit again without {advice}.",)
+    assert "trust" not in str(found)
+    limited = judged(findings=[finding], flags=["answers at chance"], reliability=0.5)
+    assert limited.lines[3] == f"Also: read the warning and fit again without {advice}."
+
+
+def test_no_line_is_too_long_to_read():
+    counts = {"n_triads": 1329, "n_possible_triads": 7770}
+    findings = [about_people("at-chance", "person7", "person8"), *["warning"] * 3]
+    found = judged(reliability=0.75, findings=findings, flags=["answers at chance"], ellipses=0.5, summary=counts)
+    assert max(map(len, found.lines)) <= 165
 
 
 def test_the_lines_have_the_figures_of_both_parts():
@@ -153,8 +189,8 @@ def test_other_questions_are_asked_for_until_most_were_asked():
         counts = {"n_triads": n_triads, "n_possible_triads": 7770}
         return more_to_ask(StudyResults.from_dict(empty_results(reproducibility={"reliability": 0.5}, summary=counts)))
 
-    assert "to other questions (1,329 of 7,770 possible triads were asked)" in asked(1329)
-    assert "of more people (7,000 of 7,770 possible triads were asked already)" in asked(7000)
+    assert "to other questions (1,329 of 7,770 triads were asked)" in asked(1329)
+    assert "of more people (7,000 of 7,770 triads were asked already)" in asked(7000)
 
 
 @pytest.mark.parametrize("ceiling", [None, 0.0, 0.1, 0.5])

@@ -9,8 +9,8 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import CKL, TSTE, BestOf
 from nearer.io import read_answers
 from nearer.study import RunSettings, fit_study
-from nearer.study.records import MethodRecord
-from nearer.study.results import FORMAT, KEYS, StudyResults, results_of
+from nearer.study.folder import results_of
+from nearer.study.results import FORMAT, KEYS, MethodRecord, StudyResults
 from nearer.study.study import Provenance
 
 ABOUT = Provenance("t", "a.csv", "0", command="c")

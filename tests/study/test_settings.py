@@ -1,8 +1,13 @@
 import numpy as np
+import pytest
 
 from nearer import Comparisons
-from nearer.embedding import BestOf, PosteriorEmbedding
+from nearer.datasets import make_gaussian, sample_triplets
+from nearer.embedding import CKL, BestOf, PosteriorEmbedding
+from nearer.io import Answers
+from nearer.study import study
 from nearer.study.settings import RunSettings
+from nearer.study.study import fit_study
 
 
 def random_answers(n_objects, m, n_questions=None, n_people=None):
@@ -31,6 +36,30 @@ def test_where_there_is_too_much_held_out_answers_choose_a_method():
         large = RunSettings().for_answers(answers)
         assert isinstance(large.estimator(2), BestOf)
         assert not large.chooses_dimension
+
+
+def test_a_note_says_that_another_method_was_chosen(monkeypatch):
+    monkeypatch.setattr("nearer.study.settings.MAX_SAMPLED_WORK", 100)
+    monkeypatch.setattr("nearer.study.study.ANALYSES", ())
+    comparisons = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=1)
+    answers = Answers(comparisons, np.arange(150), "triplet", "a.csv", np.arange(2, 152))
+    found = fit_study(answers, RunSettings(n_components=2))
+    assert isinstance(found.model, BestOf)
+    assert [note for note in found.notes if "a posterior of maps would take minutes" in note]
+    assert not fit_study(answers, RunSettings("STE", n_components=2)).notes
+
+
+@pytest.mark.parametrize(("n_least", "kind"), [(151, BestOf), (150, CKL)])
+def test_folds_choose_a_method_anew_unless_answers_are_very_many(n_least, kind, monkeypatch):
+    judged = []
+    monkeypatch.setattr(study, "_MIN_CHOSEN_ONCE", n_least)
+    monkeypatch.setattr(study, "ANALYSES", study.ANALYSES[:1])
+    monkeypatch.setattr(study, "held_out_error", lambda method, *_, **__: judged.append(type(method)))
+    monkeypatch.setattr(BestOf, "_candidates", lambda *_: [CKL(random_state=0)])
+    comparisons = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=1)
+    answers = Answers(comparisons, np.arange(150), "triplet", "a.csv", np.arange(2, 152))
+    study.fit_study(answers, RunSettings("best", n_components=2))
+    assert judged == [kind]
 
 
 def test_a_method_that_was_asked_for_stays_whatever_the_size():

@@ -22,8 +22,8 @@ from nearer.sampling import Microcanonical
 from nearer.study import RunSettings, fit_study
 from nearer.study import study as study_module
 from nearer.study.figures import draw_curve
-from nearer.study.records import NOT_CONVERGED
-from nearer.study.results import results_of
+from nearer.study.folder import results_of
+from nearer.study.results import NOT_CONVERGED
 from nearer.study.study import Provenance
 
 pytestmark = pytest.mark.usefixtures("one_start")

@@ -16,7 +16,7 @@ from nearer.embedding.storage import load_model
 from nearer.evaluation import procrustes_error
 from nearer.io import read_answers
 from nearer.io.answers import LeftOut
-from nearer.study.records import LeftOutRecord
+from nearer.study.results import LeftOutRecord
 from nearer.study.update import StoredStudy, displacements, joined, rotated_onto
 
 QUICK = ["--quick", "--method", "CKL", "--dimensions", "2"]

@@ -7,6 +7,7 @@ object, an articulation point, can be rotated about that object.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.special import comb
 
 from nearer._common.findings import Finding, Severity
-from nearer.checking.context import CheckResult, Context, IntArray
+from nearer.checking.context import Context, IntArray
 
 _MAX_OPEN_PROBABILITY = 0.05
 _UNDECIDED_WARNING_SHARE = 0.25
@@ -24,7 +25,7 @@ _UNEVEN_RATIO = 5.0
 _MAX_LISTED = 10  # objects, with their counts
 
 
-def check_counts(context: Context) -> CheckResult:
+def check_counts(context: Context) -> Iterator[Finding]:
     """Count everything, and report what was excluded."""
     answers, report = context.answers, context.answers.report
     counts: dict[str, Any] = {
@@ -39,29 +40,27 @@ def check_counts(context: Context) -> CheckResult:
         "n_questions": context.n_questions,
         "n_pairs": context.n_pairs,
     }
-    findings = [Finding("counts", "note", numbers=counts | {"kind": answers.kind})]
+    context.counts |= counts
+    yield Finding("counts", "note", numbers=counts | {"kind": answers.kind})
     undecided = context.n_undecided / max(context.n_given, 1)
     if undecided >= _UNDECIDED_WARNING_SHARE:
-        findings.append(Finding("undecided", "warning", numbers={"share": undecided}))
+        yield Finding("undecided", "warning", numbers={"share": undecided})
     if report.n_bad:
         share = report.n_bad / (report.n_bad + context.n_given)
         numbers = {"n_rows": report.n_bad, "share": share, "rows": report.bad_rows[:3]}
-        findings.append(Finding("bad-rows", "warning" if share > _BAD_ROWS_WARNING_SHARE else "note", numbers=numbers))
-    findings += [
-        Finding("reading", "note", numbers={"finding": each, "file": answers.source}) for each in report.findings
-    ]
-    return CheckResult(tuple(findings), counts)
+        yield Finding("bad-rows", "warning" if share > _BAD_ROWS_WARNING_SHARE else "note", numbers=numbers)
+    for each in report.findings:
+        yield Finding("reading", "note", numbers={"finding": each, "file": answers.source})
 
 
-def check_unseen(context: Context) -> CheckResult:
+def check_unseen(context: Context) -> Iterator[Finding]:
     """Find objects that are on the list but in no comparison."""
     unseen = np.flatnonzero(context.n_questions_per_object == 0)
-    counts, names = {"n_unseen": len(unseen)}, context.object_names(unseen)
-    if len(unseen) == 0:
-        return CheckResult(counts=counts)
+    context.counts["n_unseen"], names = len(unseen), context.object_names(unseen)
     if context.comparisons.objects.dtype.kind in "iu" and unseen.tolist() == [0] and names == (0,):
-        return CheckResult((Finding("numbered-from-one", "warning", concerned=names),), counts)
-    return CheckResult((Finding("never-compared", "error", concerned=names),), counts)
+        yield Finding("numbered-from-one", "warning", concerned=names)
+    elif len(unseen):
+        yield Finding("never-compared", "error", concerned=names)
 
 
 def open_probability(n_questions: int, n_components: int) -> float:
@@ -82,12 +81,12 @@ def min_questions(n_components: int) -> int:
     return found
 
 
-def check_undersampled_objects(context: Context) -> CheckResult:
+def check_undersampled_objects(context: Context) -> Iterator[Finding]:
     """Find objects in too few questions to have a determined position."""
     seen, p = context.n_questions_per_object, context.n_components
     needed = min_questions(p)
     undersampled = np.flatnonzero((seen > 0) & (seen < needed))
-    counts = {
+    context.counts |= {
         "fewest_questions": int(seen.min()),
         "median_questions": float(np.median(seen)),
         "most_questions": int(seen.max()),
@@ -95,75 +94,59 @@ def check_undersampled_objects(context: Context) -> CheckResult:
         "n_undersampled": len(undersampled),
     }
     if len(undersampled) == 0:
-        return CheckResult(counts=counts)
+        return
     undersampled = undersampled[np.argsort(seen[undersampled], kind="stable")]
     numbers = {"min_questions": needed, "n_components": p, "n_questions": seen[undersampled[:_MAX_LISTED]].tolist()}
     severity: Severity = "warning" if seen[undersampled[0]] <= 2 * p else "note"  # where open is likelier than not
-    names = context.object_names(undersampled)
-    return CheckResult((Finding("undersampled-objects", severity, numbers=numbers, concerned=names),), counts)
+    yield Finding("undersampled-objects", severity, numbers=numbers, concerned=context.object_names(undersampled))
 
 
-def check_balance(context: Context) -> CheckResult:
+def check_balance(context: Context) -> Iterator[Finding]:
     """Compare how often objects are asked about."""
-    seen = context.n_answers_per_object[context.n_answers_per_object > 0]
-    low, high = np.percentile(seen, [10, 90])
-    ratio = float(high / low)
-    counts = {"answers_ratio": ratio}
-    if ratio < _UNEVEN_RATIO or len(seen) < 10:
-        return CheckResult(counts=counts)
-    times = np.where(context.n_answers_per_object > 0, context.n_answers_per_object, np.inf)
-    rare = np.argsort(times, kind="stable")[:5]
-    numbers = {"ratio": ratio, "n_answers": context.n_answers_per_object[rare].tolist()}
-    return CheckResult(
-        (Finding("uneven-sampling", "note", numbers=numbers, concerned=context.object_names(rare)),), counts
-    )
+    times = context.n_answers_per_object
+    low, high = np.percentile(times[times > 0], [10, 90])
+    ratio = context.counts["answers_ratio"] = float(high / low)
+    if ratio >= _UNEVEN_RATIO and (times > 0).sum() >= 10:
+        rare = np.argsort(np.where(times > 0, times, np.inf), kind="stable")[:5]
+        numbers = {"ratio": ratio, "n_answers": times[rare].tolist()}
+        yield Finding("uneven-sampling", "note", numbers=numbers, concerned=context.object_names(rare))
 
 
-def check_connectivity(context: Context) -> CheckResult:
+def check_connectivity(context: Context) -> Iterator[Finding]:
     """Find groups of objects that can be moved against each other without changing any answer."""
     parts = [part for part in components(context.pairs, context.n_objects) if len(part) > 1]
-    counts: dict[str, Any] = {"n_components_of_graph": len(parts)}
+    context.counts["n_components_of_graph"] = len(parts)
     if len(parts) > 1:
         numbers = {"n_groups": len(parts), "groups": [_group(context, part) for part in parts[:5]]}
-        return CheckResult((Finding("disconnected", "error", numbers=numbers),), counts)
-    if few_anchors := _few_anchors(context):
-        return CheckResult(few_anchors, counts)
+        yield Finding("disconnected", "error", numbers=numbers)
+        return
+    rows, p = context.comparisons.rows, context.n_components
+    anchors = np.unique(rows[:, 0]) if rows.shape[1] == 3 else ()
+    if 0 < len(anchors) <= p and context.n_objects > p + 2:  # the map is free to rotate about them
+        severity: Severity = "error" if len(anchors) == 1 else "warning"
+        yield Finding("few-anchors", severity, numbers={"n_components": p}, concerned=context.object_names(anchors))
+        return
     bridged = bridged_objects(context.pairs, context.n_objects)
     # Single objects behind an articulation point are in few questions or have few partners, and are reported as such.
     groups = [each for each in bridged if len(each[1]) > 1]
-    counts |= {"n_bridged": len(bridged), "n_bridged_groups": len(groups)}
-    findings = []
+    context.counts |= {"n_bridged": len(bridged), "n_bridged_groups": len(groups)}
     if groups:
         about = context.object_names([articulation for articulation, _ in groups])
         numbers = {"n_groups": len(groups), "groups": [_group(context, part) for _, part in groups[:5]]}
-        findings.append(Finding("articulation-points", "warning", numbers=numbers, concerned=about))
+        yield Finding("articulation-points", "warning", numbers=numbers, concerned=about)
     # Objects compared in distance with p others or fewer have two possible positions at least; those in few questions
     # are reported as such.
-    partners, p = np.bincount(context.pairs.ravel(), minlength=context.n_objects), context.n_components
+    partners = np.bincount(context.pairs.ravel(), minlength=context.n_objects)
     few = np.flatnonzero((partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p)))
     if len(few):
-        about = context.object_names(few)
-        findings.append(Finding("few-partners", "warning", numbers={"n_components": p}, concerned=about))
-    if not bridged and not findings:
-        findings.append(Finding("connected", "good"))
-    return CheckResult(tuple(findings), counts)
+        yield Finding("few-partners", "warning", numbers={"n_components": p}, concerned=context.object_names(few))
+    if not bridged and not len(few):
+        yield Finding("connected", "good")
 
 
 def _group(context: Context, part: IntArray) -> dict[str, Any]:
     """Return the size and the first labels of a group of objects."""
     return {"n_objects": len(part), "first": list(context.object_names(part[:5]))}
-
-
-def _few_anchors(context: Context) -> tuple[Finding, ...]:
-    """Find triplets with so few anchors that the map is free to rotate about them."""
-    rows, p = context.comparisons.rows, context.n_components
-    if rows.shape[1] != 3:
-        return ()
-    anchors = np.unique(rows[:, 0])
-    if len(anchors) > p or context.n_objects <= p + 2:
-        return ()
-    severity: Severity = "error" if len(anchors) == 1 else "warning"
-    return (Finding("few-anchors", severity, numbers={"n_components": p}, concerned=context.object_names(anchors)),)
 
 
 def components(pairs: IntArray, n_objects: int) -> list[IntArray]:

@@ -1,16 +1,14 @@
 """The context of all checks: what several of them derive from the answers is derived once.
 
-Comparisons are about pairs of objects. A *question* is an unordered pair of unordered pairs; an answer to it says which
-of the two is the near one, or both, if it was "can't tell" and split. The *comparison graph* has the objects as nodes
-and the pairs that occur as edges: only the distances along its edges are ever compared.
-
-Some checks fit fast maps, to a subsample of the answers where there are many.
+A *question* is an unordered pair of unordered pairs of objects; an answer says which of the two is the near one, or
+both, if it was "can't tell" and split. The *comparison graph* has the objects as nodes and the pairs that occur as
+edges: only the distances along its edges are ever compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
 from zlib import crc32
@@ -35,17 +33,8 @@ _TRACE_PENALTY = 0.03
 _WEIGHT_EPS = 1e-12  # relative to the largest weight
 
 
-@dataclass(frozen=True)
-class CheckResult:
-    """What one check returns: findings, all its figures by name, and the reliability of annotators."""
-
-    findings: tuple[Finding, ...] = ()
-    counts: dict[str, Any] = field(default_factory=dict)
-    annotators: AnnotatorReliability | None = None
-
-
 class Context:
-    """Answers and what the checks derive from them.
+    """Answers, what the checks derive from them, and the figures that they find out.
 
     Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
     """
@@ -53,6 +42,8 @@ class Context:
     def __init__(self, answers: Answers, n_components: int, seed: int = 0, level: float = 0.95) -> None:
         self.answers, self.comparisons = answers, answers.comparisons
         self.n_components, self.seed, self.level = n_components, seed, level
+        self.counts: dict[str, Any] = {"n_components": n_components}  # every figure of a check, by name
+        self.reliability: AnnotatorReliability | None = None
         self.n_objects = n = self.comparisons.n_objects  # on the list, seen or not
         near_far = near_far_codes(self.comparisons.oriented, n)
         codes, positions = np.unique(np.concatenate(near_far), return_inverse=True)
@@ -161,7 +152,7 @@ class Context:
         return {side: list(self.object_names(self.pairs[pair])) for side, pair in (("near", near), ("far", far))}
 
 
-Check: TypeAlias = Callable[[Context], CheckResult]
+Check: TypeAlias = Callable[[Context], Iterator[Finding]]
 
 
 def derive_seed(seed: int, number: int) -> int:

@@ -8,6 +8,7 @@ three pairs with all three questions between them answered. It is one quarter fo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from nearer._common.findings import Finding, Severity
-from nearer.checking.context import CheckResult, Context, IntArray
+from nearer.checking.context import Context, IntArray
 from nearer.evaluation.intervals import wilson_interval
 
 _MAX_PATHS = 1_000_000
@@ -74,14 +75,7 @@ def count_triads(near: IntArray, far: IntArray, n_pairs: int, rng: np.random.Gen
 
 
 def shortest_cycle(near: IntArray, far: IntArray, component: IntArray, n_pairs: int) -> tuple[int, ...]:
-    """Return the pairs along a short cycle: the shortest through any of a few pairs of the smallest component.
-
-    Examples
-    --------
-    >>> near, far = np.array([0, 1, 2, 3]), np.array([1, 2, 3, 0])
-    >>> shortest_cycle(near, far, strong_components(near, far, 4), 4)
-    (0, 1, 2, 3)
-    """
+    """Return the pairs along a short cycle: the shortest through any of a few pairs of the smallest component."""
     inside = component[near] == component[far]
     numbers, sizes = np.unique(component[near[inside]], return_counts=True)
     chosen = inside & (component[near] == numbers[sizes.argmin()])
@@ -106,28 +100,26 @@ def _contains(sorted_codes: IntArray, wanted: IntArray) -> NDArray[np.bool_]:
     return np.asarray(sorted_codes[places] == wanted)
 
 
-def check_repeats(context: Context) -> CheckResult:
+def check_repeats(context: Context) -> Iterator[Finding]:
     """Count questions asked more than once, and those answered both ways."""
-    asked = context.votes.sum(axis=1)
-    repeated = asked > 1
+    repeated = context.votes.sum(axis=1) > 1
     both = repeated & (context.votes.min(axis=1) > 0)
     n_repeated, n_both = int(repeated.sum()), int(both.sum())
-    counts: dict[str, Any] = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": None}
-    if n_repeated == 0:
-        return CheckResult(counts=counts)
-    counts["disagreement"] = _disagreement(context.votes[repeated])
-    if n_both == 0:
-        severity: Severity = "note" if n_repeated < MIN_QUESTIONS else "good"
-    else:
-        severity = _severity_of_disagreement(counts["disagreement"], n_repeated)
+    disagreement = _disagreement(context.votes[repeated]) if n_repeated else None
+    counts = {"n_repeated": n_repeated, "n_contradicted": n_both, "disagreement": disagreement}
+    context.counts |= counts
+    if disagreement is None:
+        return
+    severity: Severity = "note" if n_repeated < MIN_QUESTIONS else "good"
+    if n_both:
+        severity = _severity_of_disagreement(disagreement, n_repeated)
     questions, examples = np.flatnonzero(both), []
     fewer, more = np.sort(context.votes[questions], axis=1).T
     for question in questions[np.argsort(-(fewer**2) / more, kind="stable")[:3]]:  # many answers, and evenly split
         row = int(np.flatnonzero((context.questions == question) & context.decided)[0])
         votes = context.votes[question][:: -1 if context.first_is_near[row] else 1].tolist()
         examples.append(context.comparison_labels(int(context.near[row]), int(context.far[row])) | {"votes": votes})
-    numbers = counts | {"examples": examples}
-    return CheckResult((Finding("contradictions", severity, numbers=numbers),), counts)
+    yield Finding("contradictions", severity, numbers=counts | {"examples": examples})
 
 
 def _disagreement(votes: IntArray) -> float:
@@ -143,10 +135,10 @@ def _severity_of_disagreement(disagreement: float, n_questions: int) -> Severity
     return "warning" if is_guessing else "note"
 
 
-def check_self_contradictions(context: Context) -> CheckResult:
+def check_self_contradictions(context: Context) -> Iterator[Finding]:
     """Count the questions that one person answered both ways."""
     if context.people is None or context.names is None:
-        return CheckResult()
+        return
     own = context.people[context.answers.answer_of].astype(np.int64) * context.n_questions + context.questions
     codes, positions = np.unique(own[context.decided], return_inverse=True)  # a person's question each
     sides = 2 * positions + context.first_is_near[context.decided]
@@ -156,28 +148,29 @@ def check_self_contradictions(context: Context) -> CheckResult:
     both = votes.min(axis=1) > 0
     n_both = int(both.sum())
     counts: dict[str, Any] = {"n_self_repeated": len(votes), "n_self_contradicted": n_both}
+    counts |= {"self_disagreement": _disagreement(votes)} if n_both else {}
+    context.counts |= counts
     if n_both == 0:
-        return CheckResult(counts=counts)
-    counts["self_disagreement"] = _disagreement(votes)
+        return
     per_person = np.bincount(person[both], minlength=len(context.names))
     asked = np.bincount(person, minlength=len(context.names))
     worst = np.array([index for index in np.argsort(-per_person, kind="stable")[:3] if per_person[index]])
     people = [{"n_contradicted": int(per_person[each]), "n_repeated": int(asked[each])} for each in worst]
     n_different = len(np.unique(question))  # one hard question repeated to all says little about the others
-    numbers = counts | {"n_questions": n_different, "people": people}
+    counts |= {"n_questions": n_different, "people": people}
     severity, names = _severity_of_disagreement(counts["self_disagreement"], n_different), context.people_names(worst)
-    return CheckResult((Finding("self-contradictions", severity, numbers=numbers, concerned=names),), counts)
+    yield Finding("self-contradictions", severity, numbers=counts, concerned=names)
 
 
-def check_transitivity(context: Context) -> CheckResult:
+def check_transitivity(context: Context) -> Iterator[Finding]:
     """Look for cycles of answers: one pair nearer than a second, that than a third, that than the first."""
     near, far = context.majority
     if len(near) == 0:
-        return CheckResult()
+        return
     component = strong_components(near, far, context.n_pairs)
     inside = component[near] == component[far]
     found = count_triads(near, far, context.n_pairs, context.stream("triads"))
-    counts: dict[str, Any] = {
+    context.counts |= {
         "n_in_cycles": int(inside.sum()),
         "n_strong_components": len(np.unique(component[near][inside])),
         "n_triads_examined": found.n_closed,
@@ -187,9 +180,10 @@ def check_transitivity(context: Context) -> CheckResult:
     n_triads = min(found.n_closed, len(near) // 3)
     if not inside.any():
         n_contradicted = int((context.votes.min(axis=1) > 0).sum())
-        numbers: dict[str, Any] = {"n_triads": found.n_closed, "n_contradicted": n_contradicted}
         severity: Severity = "note" if n_contradicted or found.n_closed < MIN_QUESTIONS else "good"
-        return CheckResult((Finding("transitive", severity, numbers=numbers),), counts)
+        numbers: dict[str, Any] = {"n_triads": found.n_closed, "n_contradicted": n_contradicted}
+        yield Finding("transitive", severity, numbers=numbers)
+        return
     cycle = found.example or shortest_cycle(near, far, component, context.n_pairs)
     steps = [context.comparison_labels(*step) for step in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
     share, severity = found.share_cyclic if n_triads >= MIN_QUESTIONS else None, "note"
@@ -198,4 +192,4 @@ def check_transitivity(context: Context) -> CheckResult:
         low, high = wilson_interval(share, n_triads, _Z_99)
         severity = "warning" if high >= _CHANCE_CYCLIC and low > _NEAR_CHANCE_CYCLIC else "note"
     numbers = {"n_in_cycles": int(inside.sum()), "n_questions": len(near), "share": share, "cycle": steps}
-    return CheckResult((Finding("intransitive", severity, numbers=numbers),), counts)
+    yield Finding("intransitive", severity, numbers=numbers)

@@ -1,32 +1,12 @@
-r"""Copied answers: pairs of people who agree beyond what independent answers allow.
+"""Copied answers: pairs of people who agree beyond what independent answers allow.
 
-People a and b answered m questions in common and differ in D of them; rho = 1 - 2 D / m. A pair with D <= 0.05 m is a
-*near copy*, and people in no such pair are the *others*. If answers are independent given the question, with a
-precision u_a = 1 - 2 e_a of each person, then rho_ab is u_a u_b times what the questions allow (the mean of squared
-clarity), whoever a and b are. With s_a the pooled rho of a and the others, and s that of pairs of others,
-
-    E = m (1 - rho_ab) / 2,    rho_ab = s_a s_b / s,
-
-is how often a and b are expected to differ. For s_a and s_b stand the upper ends of Wilson's intervals of two standard
-errors, which makes E small where little is known. (Where there are no two others, all pairs that are no near copies
-take their place.) Honest people may share more than that: a view of the objects that others do not have. So the null
-hypothesis is that D has a mean of at least
-
-    q E / 2,    q = lower quartile of D / E over pairs that are no near copies, at most 1:
-
-half as many differences as the more similar pairs of this study have. A sum of independent indicators has a lighter
-lower tail than the binomial distribution of the same mean (Hoeffding 1956), so that
-
-    p = P(Binomial(m, q E / (2 m)) <= D)
-
-is an upper bound of the p-value. A pair is reported if p < 0.05 / (number of pairs with 10 or more questions in common)
-and it is a near copy: at most 5% of studies of independent people have any such pair (Bonferroni). Where all
-pairs are near copies, identical answers are compared with the share of differences among the pairs that are not
-identical, or with 5% if all are. Nobody is reported without questions in common.
+docs/mathematics.md derives the test, "Copied answers". At most 5% of studies of independent people have a pair that is
+reported; nobody is without questions in common.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +16,7 @@ from scipy.stats import binom
 
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Finding
-from nearer.checking.context import CheckResult, Context
+from nearer.checking.context import Context
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied, near_far_codes, question_indices
 from nearer.data.labels import factorize
@@ -135,18 +115,18 @@ def shared_answers(person: NDArray[np.intp], answered: Comparisons) -> Shared:
     return Shared(first, second, n_shared, (n_shared - agree) // 2)
 
 
-def check_copies(context: Context) -> CheckResult:
+def check_copies(context: Context) -> Iterator[Finding]:
     """Find people whose answers are, but for a few, those of somebody else."""
     comparisons = context.comparisons_with_metadata
     decided = ~is_tied(comparisons)
     if comparisons.annotators is None or not decided.any():
-        return CheckResult()
+        return
     labels, person = factorize(comparisons.annotators[decided])
     pairs, n_compared = copied_pairs(shared_answers(person, comparisons[decided]))
     people = np.unique([(pair.first, pair.second) for pair in pairs]).astype(np.intp)
-    counts = {"n_copied": len(people), "n_pairs_compared": n_compared}
+    context.counts |= {"n_copied": len(people), "n_pairs_compared": n_compared}
     if not pairs:
-        return CheckResult(counts=counts)
+        return
     rows = [pair._asdict() | {"people": labels[[pair.first, pair.second]].tolist()} for pair in pairs[:10]]
     names = tuple(labels[people].tolist())
-    return CheckResult((Finding("copies", "warning", numbers={"pairs": rows}, concerned=names),), counts)
+    yield Finding("copies", "warning", numbers={"pairs": rows}, concerned=names)

@@ -6,6 +6,7 @@ import difflib
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import poisson
 
 from nearer._common.findings import Finding, Severity
-from nearer.checking.context import CheckResult, Context, IntArray
+from nearer.checking.context import Context, IntArray
 from nearer.data.groups import sorted_unique
 from nearer.io.column_checks import MAX_CHANCE_SAME_FORM, chance_of_design
 
@@ -33,24 +34,22 @@ _MIN_ONE_SIDED = 5
 _MIN_ONE_SIDED_SHARE = 0.8  # of objects in enough comparisons; those at the rim of a map may well be always far
 
 
-def check_trials(context: Context) -> CheckResult:
+def check_trials(context: Context) -> Iterator[Finding]:
     """Report a column of trials whose numbers stand for several trials each."""
     found = context.answers.report.trial_numbers
-    if found is None:
-        return CheckResult()
-    numbers = found._asdict() | {"has_people": context.people is not None, "file": context.answers.source}
-    return CheckResult((Finding("trial-numbers", "warning", numbers=numbers),))
+    if found is not None:
+        numbers = found._asdict() | {"has_people": context.people is not None, "file": context.answers.source}
+        yield Finding("trial-numbers", "warning", numbers=numbers)
 
 
-def check_duplicates(context: Context) -> CheckResult:
+def check_duplicates(context: Context) -> Iterator[Finding]:
     """Find answers recorded twice: same person, same answer, and the very same time or the same trial."""
     pairs = np.concatenate([_same_time(context), _same_trial(context)])
     pairs = pairs[np.unique(pairs[:, 1], return_index=True)[1]]
-    counts = {"n_duplicates": len(pairs)}
-    if len(pairs) == 0:
-        return CheckResult(counts=counts)
-    lines = [[_place(context, first), _place(context, second)] for first, second in pairs[:5]]
-    return CheckResult((Finding("duplicate-answers", "warning", numbers=counts | {"lines": lines}),), counts)
+    context.counts["n_duplicates"] = len(pairs)
+    if len(pairs):
+        lines = [[_place(context, first), _place(context, second)] for first, second in pairs[:5]]
+        yield Finding("duplicate-answers", "warning", numbers={"n_duplicates": len(pairs), "lines": lines})
 
 
 def _place(context: Context, answer: int, last: int | None = None) -> dict[str, Any]:
@@ -100,7 +99,7 @@ def _group_sizes(who: IntArray, values: NDArray[Any]) -> tuple[IntArray, IntArra
     return who[order][first], np.diff(np.append(first, len(who)))
 
 
-def check_blocks(context: Context) -> CheckResult:
+def check_blocks(context: Context) -> Iterator[Finding]:
     """Find stretches of answers that come again in the same order, as when a block is pasted twice."""
     answers = context.answers
     codes = context.answer_hashes.copy()
@@ -112,15 +111,16 @@ def check_blocks(context: Context) -> CheckResult:
     starts, lengths, lags = _repeated_blocks(codes)
     found = lengths >= _MIN_BLOCK_ANSWERS
     counts = {"n_blocks": int(found.sum()), "n_in_blocks": int(lengths[found].sum())}
+    context.counts |= counts
     if not found.any():
-        return CheckResult(counts=counts)
+        return
     blocks = [
         [_place(context, start, start + length - 1), _place(context, start + lag, start + lag + length - 1)]
         for start, length, lag in list(zip(starts[found], lengths[found], lags[found], strict=True))[:5]
     ]
     # Without names two people may have been given one list and agreed on all of it.
     severity: Severity = "note" if context.people is None and answers.seconds is None else "warning"
-    return CheckResult((Finding("repeated-block", severity, numbers=counts | {"blocks": blocks}),), counts)
+    yield Finding("repeated-block", severity, numbers=counts | {"blocks": blocks})
 
 
 def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, IntArray]:
@@ -138,60 +138,58 @@ def _repeated_blocks(codes: NDArray[np.uint64]) -> tuple[IntArray, IntArray, Int
     return places[first], np.minimum(lengths, lags[first]), lags[first]
 
 
-def check_columns(context: Context) -> CheckResult:
+def check_columns(context: Context) -> Iterator[Finding]:
     """Find times and confidences that are missing, constant or impossible."""
-    findings: list[Finding] = []
-    columns = {"response times": context.answers.seconds, "confidences": context.answers.confidences}
-    for column, values in columns.items():
+    seconds = context.answers.seconds
+    for column, values in (("response times", seconds), ("confidences", context.answers.confidences)):
         if values is None or len(values) == 0:
             continue
         present = values[np.isfinite(values)]
         missing = 1 - len(present) / len(values)
         if missing > _MAX_MISSING_SHARE:
-            findings.append(Finding("mostly-missing", "note", numbers={"column": column, "share": missing}))
+            yield Finding("mostly-missing", "note", numbers={"column": column, "share": missing})
         if len(present) > 1 and present.min() == present.max():
-            numbers = {"column": column, "value": float(present[0])}
-            findings.append(Finding("constant-column", "note", numbers=numbers))
-    if context.answers.seconds is not None:
-        seconds = context.answers.seconds[np.isfinite(context.answers.seconds)]
-        if (n_negative := int((seconds < 0).sum())) > 0:
-            where = _place(context, int(np.flatnonzero(context.answers.seconds < 0)[0]))
-            numbers = {"n_answers": n_negative, "line": where}
-            findings.append(Finding("negative-times", "warning", numbers=numbers))
-        if len(seconds) and (median := float(np.median(seconds))) > _MAX_MEDIAN_SECONDS:
-            findings.append(Finding("time-unit", "warning", numbers={"median_seconds": median}))
-    return CheckResult(tuple(findings))
+            yield Finding("constant-column", "note", numbers={"column": column, "value": float(present[0])})
+    if seconds is None:
+        return
+    if len(negative := np.flatnonzero(np.isfinite(seconds) & (seconds < 0))):
+        numbers = {"n_answers": len(negative), "line": _place(context, int(negative[0]))}
+        yield Finding("negative-times", "warning", numbers=numbers)
+    known = seconds[np.isfinite(seconds)]
+    if len(known) and (median := float(np.median(known))) > _MAX_MEDIAN_SECONDS:
+        yield Finding("time-unit", "warning", numbers={"median_seconds": median})
 
 
-def check_speed(context: Context) -> CheckResult:
+def check_speed(context: Context) -> Iterator[Finding]:
     """Find people who answer faster than anybody can look."""
     seconds = context.answers.seconds
     if seconds is None or not (timed := np.isfinite(seconds) & (seconds >= 0)).any():
-        return CheckResult()
+        return
     share_fast = float((seconds[timed] < MIN_SECONDS).mean())
-    counts = {"median_seconds": float(np.median(seconds[timed])), "share_fast": share_fast}
-    findings = () if context.people is None else _fast_people(context, context.people[timed], seconds[timed])
-    if not findings and share_fast > _MAX_FAST_SHARE:
-        findings = (Finding("fast-answers", "warning", numbers={"share": share_fast}),)
-    return CheckResult(findings, counts)
+    context.counts |= {"median_seconds": float(np.median(seconds[timed])), "share_fast": share_fast}
+    fast = None if context.people is None else _fast_people(context, context.people[timed], seconds[timed])
+    if fast is not None:
+        yield fast
+    elif share_fast > _MAX_FAST_SHARE:
+        yield Finding("fast-answers", "warning", numbers={"share": share_fast})
 
 
-def _fast_people(context: Context, people: NDArray[np.intp], seconds: NDArray[np.float64]) -> tuple[Finding, ...]:
+def _fast_people(context: Context, people: NDArray[np.intp], seconds: NDArray[np.float64]) -> Finding | None:
     order = np.lexsort((seconds, people))
     numbers = np.bincount(people)
     starts = np.cumsum(numbers) - numbers
     judged = np.flatnonzero(numbers >= _MIN_TIMED_ANSWERS)
     if len(judged) < 2:
-        return ()
+        return None
     medians = seconds[order][starts[judged] + numbers[judged] // 2]
     typical = float(np.median(medians))
     fast = np.flatnonzero((medians < MIN_SECONDS) & (medians < typical / 2))
     if len(fast) == 0:
-        return ()
+        return None
     fast = fast[np.argsort(medians[fast], kind="stable")]
     rows = [{"n_answers": int(numbers[judged[at]]), "median_seconds": float(medians[at])} for at in fast[:10]]
     facts = {"typical_seconds": typical, "people": rows}
-    return (Finding("too-fast", "warning", numbers=facts, concerned=context.people_names(judged[fast])),)
+    return Finding("too-fast", "warning", numbers=facts, concerned=context.people_names(judged[fast]))
 
 
 def folded(label: Any) -> str:
@@ -199,7 +197,7 @@ def folded(label: Any) -> str:
     return " ".join(unicodedata.normalize("NFKC", str(label)).casefold().split())
 
 
-def check_spellings(context: Context) -> CheckResult:
+def check_spellings(context: Context) -> Iterator[Finding]:
     """Find labels that differ only by case, space, Unicode form, zeros around a number, or the ending of a file."""
     labels = context.comparisons.objects.tolist()
     plain = {folded(label) for label in labels}
@@ -207,12 +205,11 @@ def check_spellings(context: Context) -> CheckResult:
     for label in labels:
         groups[_stem(folded(label), plain)].append(label)
     alike = [labels for labels in groups.values() if len(labels) > 1]
-    counts = {"n_similar_labels": len(alike)}
-    if not alike:
-        return CheckResult(counts=counts)
-    concerned = tuple(label for group in alike for label in group)
-    numbers = {"n_groups": len(alike), "groups": alike[:5]}
-    return CheckResult((Finding("similar-labels", "warning", numbers=numbers, concerned=concerned),), counts)
+    context.counts["n_similar_labels"] = len(alike)
+    if alike:
+        concerned = tuple(label for group in alike for label in group)
+        numbers = {"n_groups": len(alike), "groups": alike[:5]}
+        yield Finding("similar-labels", "warning", numbers=numbers, concerned=concerned)
 
 
 def _stem(word: str, words: set[str]) -> str:
@@ -223,7 +220,7 @@ def _stem(word: str, words: set[str]) -> str:
     return file[1] if file and file[1] in words else word
 
 
-def check_misspelled(context: Context) -> CheckResult:
+def check_misspelled(context: Context) -> Iterator[Finding]:
     """Find rare labels that are nearly a common one."""
     seen = context.n_answers_per_object
     usual = float(np.median(seen[seen > 0]))
@@ -240,70 +237,65 @@ def check_misspelled(context: Context) -> CheckResult:
         ]
         if close and word not in common:
             found.append((labels[index], common[close[0]], int(seen[index])))
-    counts = {"n_misspelled": len(found)}
-    if not found:
-        return CheckResult(counts=counts)
-    rows = [{"perhaps": other, "n_answers": times} for _, other, times in found[:5]]
-    words = tuple(word for word, _, _ in found)
-    numbers = {"typical_n_answers": usual, "labels": rows}
-    return CheckResult((Finding("misspelled-labels", "warning", numbers=numbers, concerned=words),), counts)
+    context.counts["n_misspelled"] = len(found)
+    if found:
+        rows = [{"perhaps": other, "n_answers": times} for _, other, times in found[:5]]
+        numbers = {"typical_n_answers": usual, "labels": rows}
+        yield Finding("misspelled-labels", "warning", numbers=numbers, concerned=tuple(each[0] for each in found))
 
 
-def check_one_sided(context: Context) -> CheckResult:
+def check_one_sided(context: Context) -> Iterator[Finding]:
     """Find objects that are always near, or always far: the two columns then hold different objects, or spellings."""
     if context.answers.kind != "triplet" or context.comparisons.rows.shape[1] != 3:
-        return CheckResult()  # of many options most are far
+        return  # of many options most are far
     near, far = context.comparisons.rows[:, 1:].T
     times_near, times_far = (np.bincount(each, minlength=context.n_objects) for each in (near, far))
     often = times_near + times_far >= _MIN_COMPARISONS
     only_near, only_far = (np.flatnonzero(often & (others == 0)) for others in (times_far, times_near))
-    n_one_sided = len(only_near) + len(only_far)
-    counts = {"n_one_sided": n_one_sided}
-    if n_one_sided < _MIN_ONE_SIDED or n_one_sided < _MIN_ONE_SIDED_SHARE * often.sum():
-        return CheckResult(counts=counts)
-    numbers = {"n_objects": int(often.sum()), "n_only_near": len(only_near)}
-    names = context.object_names(np.append(only_near, only_far))
-    return CheckResult((Finding("one-sided", "warning", numbers=numbers, concerned=names),), counts)
+    n_one_sided = context.counts["n_one_sided"] = len(only_near) + len(only_far)
+    if n_one_sided >= max(_MIN_ONE_SIDED, _MIN_ONE_SIDED_SHARE * often.sum()):
+        numbers = {"n_objects": int(often.sum()), "n_only_near": len(only_near)}
+        names = context.object_names(np.append(only_near, only_far))
+        yield Finding("one-sided", "warning", numbers=numbers, concerned=names)
 
 
-def check_anchors(context: Context) -> CheckResult:
+def check_anchors(context: Context) -> Iterator[Finding]:
     """Find more anchors that are never options than chance explains, next to options that are never anchors."""
     rows = context.comparisons.rows
     if context.answers.kind not in ("triplet", "grid", "ranking", "ranked-grid") or rows.shape[1] != 3:
-        return CheckResult()
+        return
     anchors, options = (set(np.flatnonzero(np.bincount(rows[:, at].ravel())).tolist()) for at in (0, slice(1, 3)))
     never_options, never_anchors = sorted(anchors - options), sorted(options - anchors)
-    counts = {"n_only_anchors": len(never_options)}
-    if len(never_options) < 2 or not never_anchors or not anchors & options:
-        return CheckResult(counts=counts)
+    n_only = context.counts["n_only_anchors"] = len(never_options)
+    if n_only < 2 or not never_anchors or not anchors & options:
+        return
     codes = (rows[:, :1].astype(np.int64) * context.n_objects + rows[:, 1:]).ravel()
     pairs = zip(*(each.tolist() for each in np.divmod(sorted_unique(codes), context.n_objects)), strict=True)
-    if chance_of_design(pairs, len(never_options)) >= MAX_CHANCE_SAME_FORM:
-        return CheckResult(counts=counts)
-    names = context.object_names(never_options + never_anchors)
-    numbers = counts | {"n_anchors": len(anchors)}
-    return CheckResult((Finding("only-anchors", "warning", numbers=numbers, concerned=names),), counts)
+    if chance_of_design(pairs, n_only) < MAX_CHANCE_SAME_FORM:
+        names = context.object_names(never_options + never_anchors)
+        numbers = {"n_only_anchors": n_only, "n_anchors": len(anchors)}
+        yield Finding("only-anchors", "warning", numbers=numbers, concerned=names)
 
 
-def check_missing_labels(context: Context) -> CheckResult:
+def check_missing_labels(context: Context) -> Iterator[Finding]:
     """Find labels that stand for no object."""
     found = tuple(label for label in context.comparisons.objects.tolist() if folded(label) in _MISSING_LABELS)
-    return CheckResult((Finding("missing-labels", "warning", concerned=found),) if found else ())
+    if found:
+        yield Finding("missing-labels", "warning", concerned=found)
 
 
-def check_numbering(context: Context) -> CheckResult:
+def check_numbering(context: Context) -> Iterator[Finding]:
     """Find gaps in labels that number the objects."""
     seen = context.comparisons.objects[context.n_answers_per_object > 0]
     texts = [str(label) for label in seen.tolist()]
     if len(texts) < 5 or not all(re.fullmatch(r"\d{1,9}", text) for text in texts):
-        return CheckResult()
+        return
     numbers = np.array(sorted(map(int, texts)))
     if numbers[-1] > 2 * len(numbers):  # identifiers, which have no gaps
-        return CheckResult()
+        return
     missing = np.setdiff1d(np.arange(numbers[0], numbers[-1] + 1), numbers)
-    counts = {"n_numbers_missing": len(missing)}
+    context.counts["n_numbers_missing"] = len(missing)
     # With indices 0..n-1 the objects in the gaps are on the list and reported as never compared.
-    if numbers[0] > 1 or len(missing) == 0 or len(seen) < context.n_objects:
-        return CheckResult(counts=counts)
-    ends, absent = {"first": int(numbers[0]), "last": int(numbers[-1])}, tuple(missing.tolist())
-    return CheckResult((Finding("numbering-gaps", "note", numbers=ends, concerned=absent),), counts)
+    if numbers[0] <= 1 and len(missing) and len(seen) == context.n_objects:
+        ends = {"first": int(numbers[0]), "last": int(numbers[-1])}
+        yield Finding("numbering-gaps", "note", numbers=ends, concerned=tuple(missing.tolist()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -161,13 +160,9 @@ def _seed(random_state: RandomState) -> int:
 
 def _run(checks: tuple[Check, ...], context: Context) -> Findings:
     findings: list[Finding] = []
-    annotators = None
-    counts: dict[str, Any] = {"n_components": context.n_components}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of fast maps, which nobody sees
         for each in progress_bar("checking", len(checks), checks, unit="check"):
-            outcome = each(context)
-            findings += outcome.findings
-            counts |= outcome.counts
-            annotators = outcome.annotators or annotators
-    return sample_size.reconcile(Findings(context.answers.source, tuple(findings), counts, annotators))
+            findings += each(context)
+    found = Findings(context.answers.source, tuple(findings), context.counts, context.reliability)
+    return sample_size.reconcile(found)

@@ -37,20 +37,23 @@ class Message(NamedTuple):
 
 
 def message_of(finding: Finding) -> Message:
-    """Return the text of a finding.
-
-    Examples
-    --------
-    >>> found = Finding("never-compared", severity="error", concerned=("cat", "dog"))
-    >>> message_of(found).title
-    '2 objects are in no comparison'
-    """
+    """Return the text of a finding."""
     text = _MESSAGES[finding.code]
     message = text if isinstance(text, Message) else text(finding, finding.numbers)
     return message._replace(examples=tuple(message.examples))
 
 
 _Numbers: TypeAlias = Mapping[str, Any]
+
+
+def _people(finding: Finding, numbers: _Numbers, row: Callable[[Any], str]) -> list[str]:
+    """Return an example for each of the people who are listed."""
+    return [f"{quote(name)}: {row(each)}" for name, each in zip(finding.concerned, numbers["people"], strict=False)]
+
+
+def _count(finding: Finding, one: str, several: str) -> str:
+    """Return how many objects or people a finding concerns, with their verb."""
+    return pluralize(len(finding.concerned), one, several)
 
 
 def _counts(_: Finding, numbers: _Numbers) -> Message:
@@ -81,13 +84,13 @@ def _reading(_: Finding, numbers: _Numbers) -> Message:
 
 
 def _never_compared(finding: Finding, _: _Numbers) -> Message:
-    title = f"{pluralize(len(finding.concerned), 'object is', 'objects are')} in no comparison"
+    title = f"{_count(finding, 'object is', 'objects are')} in no comparison"
     text = "No map can place them; ask about them, or take them off the list."
     return Message(title, text, (quote_all(finding.concerned, 10),))
 
 
 def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
-    n_objects, dimensions = len(finding.concerned), pluralize(numbers["n_components"], "dimension")
+    dimensions = pluralize(numbers["n_components"], "dimension")
     text = f"In {dimensions} their place may stay open on some side; a few questions more about them would settle it."
     if finding.severity == "warning":
         text = (
@@ -95,8 +98,7 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
             "them, or do not rely on their place."
         )
     return Message(
-        f"{pluralize(n_objects, 'object is', 'objects are')} in fewer than {numbers['min_questions']} different "
-        "questions",
+        f"{_count(finding, 'object is', 'objects are')} in fewer than {numbers['min_questions']} different questions",
         text,
         [f"{quote(label)}: {n}" for label, n in zip(finding.concerned, numbers["n_questions"], strict=False)],
     )
@@ -141,10 +143,9 @@ def _few_anchors(finding: Finding, numbers: _Numbers) -> Message:
 
 
 def _few_partners(finding: Finding, numbers: _Numbers) -> Message:
-    n_objects, p = len(finding.concerned), numbers["n_components"]
+    p = numbers["n_components"]
     return Message(
-        f"{pluralize(n_objects, 'object is', 'objects are')} compared in distance with no more than "
-        f"{pluralize(p, 'other')}",
+        f"{_count(finding, 'object is', 'objects are')} compared in distance with no more than {pluralize(p, 'other')}",
         f"In {pluralize(p, 'dimension')} that leaves two places or more for each; compare them with other objects too.",
         (quote_all(finding.concerned, 10),),
     )
@@ -176,27 +177,23 @@ def _negative_times(_: Finding, numbers: _Numbers) -> Message:
 
 
 def _too_fast(finding: Finding, numbers: _Numbers) -> Message:
-    n_people = len(finding.concerned)
+    usual = f"(usual: {numbers['typical_seconds']:.1f} s)"
     return Message(
-        f"{pluralize(n_people, 'person answers', 'people answer')} faster than the objects can be looked at",
+        f"{_count(finding, 'person answers', 'people answer')} faster than the objects can be looked at",
         f"At least half of their answers took under {MIN_SECONDS:g} s; look at them, and leave these people out.",
-        [
-            f"{quote(label)}: half of {intcomma(each['n_answers'])} answers in {each['median_seconds']:.2f} s or less "
-            f"(usual: {numbers['typical_seconds']:.1f} s)"
-            for label, each in zip(finding.concerned, numbers["people"], strict=False)
-        ],
-    )
+        _people(finding, numbers, lambda each: (
+            f"half of {intcomma(each['n_answers'])} answers in {each['median_seconds']:.2f} s or less {usual}"
+        )),
+    )  # fmt: skip
 
 
 def distinguishable(labels: Sequence[Any]) -> list[str]:
     r"""Return labels quoted so that they differ to the eye: with codes of letters only where nothing else differs.
 
-    Examples
-    --------
     >>> distinguishable(["K\u00e4se", "k\u00e4se"]) == ["'K\u00e4se'", "'k\u00e4se'"]
     True
     >>> distinguishable(["caf\u00e9", "cafe\u0301"])
-    ["'caf\\xe9'", "'cafe\\u0301'"]
+    ["'caf\xe9'", "'cafe\u0301'"]
     """
     seen = {unicodedata.normalize("NFKC", str(label)) for label in labels}
     return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]
@@ -225,16 +222,15 @@ def _only_anchors(finding: Finding, numbers: _Numbers) -> Message:
 
 
 def _missing_labels(finding: Finding, _: _Numbers) -> Message:
-    n_objects = len(finding.concerned)
     return Message(
-        f'{pluralize(n_objects, "object has a name that means", "objects have names that mean")} "nothing here"',
+        f'{_count(finding, "object has a name that means", "objects have names that mean")} "nothing here"',
         "Such cells count as an object of that name; leave those rows out, unless it is one.",
         (quote_all(finding.concerned),),
     )
 
 
 def _numbering_gaps(finding: Finding, numbers: _Numbers) -> Message:
-    absent = pluralize(len(finding.concerned), "number never occurs", "numbers never occur")
+    absent = _count(finding, "number never occurs", "numbers never occur")
     return Message(
         f"The objects are numbered from {numbers['first']} to {numbers['last']}, but {absent}",
         "If these are objects of the study, nobody was asked about them, and they will not be on the map.",
@@ -263,9 +259,8 @@ def _contradictions(finding: Finding, numbers: _Numbers) -> Message:
     title = f"{asked} answered both ways, of {intcomma(n_repeated)} asked more than once"
     if finding.severity == "warning":
         text = (
-            f"Two answers to one question differ in {rate} of cases, as guesses do; check that the answer column "
-            "is read "
-            "as it was meant, and the instructions of the study."
+            f"Two answers to one question differ in {rate} of cases, as guesses do; check that the answer column is "
+            "read as it was meant, and the instructions of the study."
         )
     else:
         seen = f"From fewer than {MIN_QUESTIONS} questions no rate of disagreement is estimated."
@@ -285,20 +280,18 @@ def _self_contradictions(finding: Finding, numbers: _Numbers) -> Message:
     if finding.severity == "warning":
         text += "; check how answers are recorded, and the instructions of the study."
     elif numbers["n_questions"] < MIN_QUESTIONS:
-        text = f"From fewer than {MIN_QUESTIONS} questions no rate of disagreement is estimated."
+        questions = pluralize(numbers["n_questions"], "different question")
+        text = f"They are about {questions}; from fewer than {MIN_QUESTIONS} no rate of disagreement is estimated."
     else:
         text += ". This is how noisy single answers are; a map weighs them against each other."
-    asked = pluralize(numbers["n_self_contradicted"], "question was", "questions were")
+    times, cases = intcomma(numbers["n_self_contradicted"]), pluralize(numbers["n_self_repeated"], "case")
     return Message(
-        f"{asked} answered both ways by the same person, of {intcomma(numbers['n_self_repeated'])} that one person was "
-        "asked again",
+        f"In {times} of {cases} a person who was asked a question again answered it both ways",
         text,
-        [
-            f"{quote(label)}: {intcomma(each['n_contradicted'])} of {pluralize(each['n_repeated'], 'question')} asked "
-            "again"
-            for label, each in zip(finding.concerned, numbers["people"], strict=True)
-        ],
-    )
+        _people(finding, numbers, lambda each: (
+            f"{intcomma(each['n_contradicted'])} of {pluralize(each['n_repeated'], 'question')} asked again"
+        )),
+    )  # fmt: skip
 
 
 def _transitive(_: Finding, numbers: _Numbers) -> Message:
@@ -331,30 +324,24 @@ def _position(position: int, n_positions: int) -> str:
 
 
 def _position_bias(finding: Finding, numbers: _Numbers) -> Message:
-    n_people = len(finding.concerned)
     return Message(
-        f"{pluralize(n_people, 'person chooses', 'people choose')} nearly always the same position",
+        f"{_count(finding, 'person chooses', 'people choose')} nearly always the same position",
         "Such answers say little about the objects; look at them, and leave these people out if nothing explains it.",
-        [
-            f"{quote(label)}: {_position(each['position'], numbers['n_positions'])} in {intcomma(each['n_chosen'])} of "
+        _people(finding, numbers, lambda each: (
+            f"{_position(each['position'], numbers['n_positions'])} in {intcomma(each['n_chosen'])} of "
             f"{intcomma(each['n_answers'])} answers (others: {percent(each['share_of_others'])})"
-            for label, each in zip(finding.concerned, numbers["people"], strict=False)
-        ],
-    )
+        )),
+    )  # fmt: skip
 
 
 def _position_runs(finding: Finding, numbers: _Numbers) -> Message:
-    n_people = len(finding.concerned)
     return Message(
-        f"{pluralize(n_people, 'person chooses', 'people choose')} the same position many times in a row",
+        f"{_count(finding, 'person chooses', 'people choose')} the same position many times in a row",
         "Attention may have lapsed there; look at these stretches, and leave them out if nothing explains them.",
-        [
-            f"{quote(label)}: {_position(each['position'], numbers['n_positions'])} {intcomma(each['length'])} "
-            "times in "
-            "a row"
-            for label, each in zip(finding.concerned, numbers["people"], strict=False)
-        ],
-    )
+        _people(finding, numbers, lambda each: (
+            f"{_position(each['position'], numbers['n_positions'])} {intcomma(each['length'])} times in a row"
+        )),
+    )  # fmt: skip
 
 
 def _catch(_: Finding, numbers: _Numbers) -> Message:
@@ -370,9 +357,9 @@ def _fails_catch(finding: Finding, numbers: _Numbers) -> Message:
     text = "Few catch questions are answered rightly; name the column of people to see by whom."
     if names:
         text = (
-            f"Attentive people get {percent(MIN_CATCH_ACCURACY)} right or more; so few right answers would be "
-            "chance in "
-            f"less than one person in fifty. Leave these people out: --exclude person={','.join(map(str, names[:10]))}."
+            f"Attentive people get {percent(MIN_CATCH_ACCURACY)} right or more; so few right answers would be chance "
+            "in less than one person in fifty. Leave these people out: "
+            f"--exclude person={','.join(map(str, names[:10]))}."
         )
     return Message(
         f"{pluralize(n_failed, 'person fails', 'people fail')} catch questions",
@@ -397,18 +384,17 @@ def _power(numbers: _Numbers) -> str:
 
 
 def _against_map(finding: Finding, numbers: _Numbers) -> list[str]:
-    return [
-        f"{quote(label)}: {percent(each['error'])} of {pluralize(each['n_answers'], 'answer')} against the map "
-        f"(usual: {percent(numbers['typical_error'])})"
-        for label, each in zip(finding.concerned, numbers["people"], strict=False)
-    ]
+    usual = f"(usual: {percent(numbers['typical_error'])})"
+    return _people(finding, numbers, lambda each: (
+        f"{percent(each['error'])} of {pluralize(each['n_answers'], 'answer')} against the map {usual}"
+    ))  # fmt: skip
 
 
 def _at_chance(finding: Finding, numbers: _Numbers) -> Message:
     if finding.severity == "good":
-        return Message("Nobody answers at chance", _power(numbers))
+        return Message("Nobody is found to answer at chance", _power(numbers))
     return Message(
-        f"{pluralize(len(finding.concerned), 'person answers', 'people answer')} at chance",
+        f"{_count(finding, 'person answers', 'people answer')} at chance",
         "The map of all others predicts them no better than chance: they respond at random, or perceive the objects "
         f"differently. Look at their answers; leave these people out, or give them less weight. {_power(numbers)}",
         _against_map(finding, numbers),
@@ -463,14 +449,14 @@ def _rule(finding: Finding, numbers: _Numbers) -> Message:
         text = f"{rule}, from 4 n p log n on maps get nine of ten comparisons right {noise}; noisier answers take more."
     elif finding.code == "rather-few" and numbers["settled"]:
         text = f"{rule} one would ask for more, but they would hardly make predictions better."
-    elif finding.code == "rather-few" and doubt:
-        text = f"{rule} one would ask for more, and {doubt}; {more}."
     else:
         few, promised = f"{rule}, so few leave a map mostly to chance", f" {noise}"
         if finding.code == "rather-few":
             promised = ""
             few = f"{rule}, maps of so many answers get 7 to 9 of ten comparisons right {noise}"
-        text = f"{few}; {more}" + ("." if doubt or few_objects else f", where nine of ten are right{promised}.")
+            few = f"{rule} one would ask for more, and {doubt}" if doubt else few
+        reached = "" if doubt or few_objects else f", where nine of ten are right{promised}"
+        text = f"{few}." if numbers["distances_need_more"] else f"{few}; {more}{reached}."
     return Message(title, text)
 
 
@@ -608,7 +594,7 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
         [_lines(first, second, "again as") for first, second in numbers["blocks"]],
     ),
     "reversed": lambda finding, numbers: Message(
-        f"{pluralize(len(finding.concerned), 'person answers', 'people answer')} in reverse",
+        f"{_count(finding, 'person answers', 'people answer')} in reverse",
         "They contradict the map of all others more often than chance would; they may have taken near for far.",
         _against_map(finding, numbers),
     ),

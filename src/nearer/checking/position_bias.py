@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from nearer._common.findings import Finding
-from nearer.checking.context import CheckResult, Context, IntArray
+from nearer.checking.context import Context, IntArray
 
 _ALPHA = 0.001  # of a false alarm in a whole study
 _MIN_ANSWERS = 10  # of a person
@@ -17,25 +18,26 @@ _CONSTANT_SHARE = 0.95
 _MAX_RUNS_SHARE = 1 / 3  # of people; if more of them repeat a position, the file is sorted by the answer
 
 
-def check_constant_position(context: Context) -> CheckResult:
+def check_constant_position(context: Context) -> Iterator[Finding]:
     """See whether all people together choose one position."""
     _, positions, n_positions = _known_positions(context)
     if n_positions == 0 or len(positions) < _MIN_ANSWERS:
-        return CheckResult()
+        return
     shares = np.bincount(positions, minlength=n_positions) / len(positions)
     first = int(shares.argmax())
-    counts = {"position_shares": shares.tolist()}
-    if shares[first] < _CONSTANT_SHARE:
-        return CheckResult(counts=counts)
-    numbers = {"share": float(shares[first]), "position": first, "n_positions": max(n_positions, 2)}
-    return CheckResult((Finding("constant-position", "warning", numbers=numbers),), counts)
+    context.counts["position_shares"] = shares.tolist()
+    if shares[first] >= _CONSTANT_SHARE:
+        numbers = {"share": float(shares[first]), "position": first, "n_positions": max(n_positions, 2)}
+        yield Finding("constant-position", "warning", numbers=numbers)
 
 
-def check_order(context: Context) -> CheckResult:
+def check_order(context: Context) -> Iterator[Finding]:
     """See whether the options were shuffled."""
-    if not order_is_fixed(context):
-        return CheckResult(counts={"fixed_order": False} if context.answers.places is not None else {})
-    return CheckResult((Finding("fixed-order", "note"),), {"fixed_order": True})
+    is_fixed = order_is_fixed(context)
+    if context.answers.places is not None:
+        context.counts["fixed_order"] = is_fixed
+    if is_fixed:
+        yield Finding("fixed-order", "note")
 
 
 def order_is_fixed(context: Context) -> bool:
@@ -65,13 +67,13 @@ def _are_associated(objects: NDArray[Any], positions: IntArray) -> bool:
     return bool(((table - expected) ** 2 / expected).sum() > freedom + 6 * np.sqrt(2 * freedom) + 20)
 
 
-def check_position_bias(context: Context) -> CheckResult:
+def check_position_bias(context: Context) -> Iterator[Finding]:
     """Find people who choose one position far more than the others do."""
     known, positions, n_positions = _known_positions(context)
-    if context.people is None or context.names is None or n_positions < 2:
-        return CheckResult()
-    if len(context.names) < 2 or order_is_fixed(context):
-        return CheckResult()
+    if context.people is None or context.names is None or n_positions < 2 or order_is_fixed(context):
+        return
+    if len(context.names) < 2:
+        return
     table = _contingency(context.people[known], positions, len(context.names), n_positions)
     asked = table.sum(axis=1)
     others = table.sum(axis=0) - table
@@ -82,9 +84,9 @@ def check_position_bias(context: Context) -> CheckResult:
     # Halfway from what the others do to always: a slight habit is common and does no harm.
     flagged = (tail * table.size < _ALPHA) & (share > (1 + expected) / 2) & (asked >= _MIN_ANSWERS)[:, None]
     found = np.argwhere(flagged)
-    counts = {"n_position_bias": len(found)}
+    context.counts["n_position_bias"] = len(found)
     if len(found) == 0:
-        return CheckResult(counts=counts)
+        return
     people = [
         {
             "position": int(position),
@@ -94,16 +96,15 @@ def check_position_bias(context: Context) -> CheckResult:
         }
         for person, position in found[:10]
     ]
-    numbers = {"n_positions": n_positions, "people": people}
-    names = context.people_names(found[:, 0])
-    return CheckResult((Finding("position-bias", "warning", numbers=numbers, concerned=names),), counts)
+    numbers, names = {"n_positions": n_positions, "people": people}, context.people_names(found[:, 0])
+    yield Finding("position-bias", "warning", numbers=numbers, concerned=names)
 
 
-def check_runs(context: Context) -> CheckResult:
+def check_runs(context: Context) -> Iterator[Finding]:
     """Find people who choose the same position many times in a row."""
     known, positions, n_positions = _known_positions(context)
     if context.people is None or context.names is None or n_positions < 2 or order_is_fixed(context):
-        return CheckResult()
+        return
     people, order = context.people[known], np.argsort(context.people[known], kind="stable")
     n_people = len(context.names)
     table = _contingency(people, positions, n_people, n_positions)
@@ -113,13 +114,13 @@ def check_runs(context: Context) -> CheckResult:
     # A run of length L can start at any answer: its probability is at most n * share^L, never small at a share of 1.
     chance = asked * np.maximum(share, 1 / n_positions) ** longest
     found = np.flatnonzero((chance * n_people < _ALPHA) & (longest >= _MIN_ANSWERS))
-    counts = {"n_runs": len(found), "longest_run": int(longest.max())}
+    context.counts |= {"n_runs": len(found), "longest_run": int(longest.max())}
     if len(found) == 0 or (n_people > 2 and len(found) > _MAX_RUNS_SHARE * n_people):
-        return CheckResult(counts=counts)
+        return
     found = found[np.argsort(-longest[found], kind="stable")]
     runs = [{"position": int(position[each]), "length": int(longest[each])} for each in found[:10]]
     numbers, names = {"n_positions": n_positions, "people": runs}, context.people_names(found)
-    return CheckResult((Finding("position-runs", "warning", numbers=numbers, concerned=names),), counts)
+    yield Finding("position-runs", "warning", numbers=numbers, concerned=names)
 
 
 def _known_positions(context: Context) -> tuple[NDArray[np.bool_], IntArray, int]:

@@ -1,50 +1,14 @@
-r"""Random responders, people who answer in reverse, and people who fail catch questions.
+"""Random responders, people who answer in reverse, and people who fail catch questions.
 
-**Predictions.** The answers of person a are predicted by a map fitted without them. An answer to a clear question is
-more informative than one to a question that anybody may answer either way: with P the probability that the map gives
-it, an answer counts 2 P - 1, or 1 - 2 P where it goes against the map. The share of weights w against the map is as
-well known as that among (sum w)^2 / sum w^2 answers of equal weight, where w is the sum over one trial; a random
-responder's is 1/2 whatever the weights. Some people are asked harder questions than others. With perfect answers, the
-sum of w^2 over that of w, the *clarity* of the questions, is how far beyond one half they agree with the map. A
-person's share e is brought to questions of median clarity: 1/2 - (1/2 - e) / r, known as well as among r^2 times as
-many answers, where r is the clarity of theirs over the median. Reported are plain shares, each answer counting the
-same. The maps always have the same dimension, so that the same people are found whatever map is made of the answers.
-Likely random responders are left out of the maps of a second round, which judges everybody anew.
-
-**Model.** Of n_a answers, k_a go against the map, each with probability e_a. People are of three kinds:
-
-    e_a = b / 2,  b ~ Beta          attentive, with a mean error and a spread that the study shows;
-    e_a = 1/2                       random responders, whose answers have nothing to do with the objects;
-    1 - e_a = b / 2,  b ~ Beta      people who took near for far.
-
-Mean, spread and the shares of the kinds have a posterior, on a grid. Person a is judged by the posterior of the others,
-and with N people judged
-
-    responds at random   if  P(K >= k_a | attentive) < 0.05 / N   and   P(K <= k_a | e = 1/2) >= 0.025;
-    responds in reverse  if  P(K >= k_a | e = 1/2) < 0.05 / N,
-
-where K is the number of answers against the map: in the first probability that of another attentive person of this
-study, whose error is drawn from the posterior predictive distribution, in the others binomial.
-
-**Size.** By Bonferroni's inequality the probability that any attentive person of a study is flagged is at most 5% for
-each rule, as far as the distribution of errors is right. An attentive person who is unlike all others is flagged only
-while their answers are not significantly better than chance.
-
-**Power.** A random responder is missed with probability 2.5%, and more where answers are few or where attentive people
-err nearly as often as chance. The power with n answers of each person follows from the critical count in a study whose
-attentive people have the quantiles of the estimated distribution as their errors. The number of answers that is
-reported is the least n with a power of 94% in that study, whose mean and spread are set a posterior standard deviation
-above the estimates: counts of real studies vary more, and 9 of 10 random responders shall be detected in these.
-
-**Catch questions.** A person is flagged if somebody with nine right answers in ten would have so few with a probability
-below one in fifty (one-sided binomial test). With 2 catch questions that means none right, with 4 one at most, with 6
-three, with 10 six; one catch question flags nobody. Of people who guess one of three, 59% are flagged with 4 questions,
-90% with 6 and 98% with 10.
+Each person is judged by maps of the others: docs/mathematics.md has the model, "Random responders". The probability
+that any attentive person of a study is flagged is at most 5%, and the number of answers that detect nine of ten random
+responders is reported.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -58,10 +22,10 @@ from sklearn.base import clone
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Finding
 from nearer._common.formatting import round_to_two_digits
-from nearer.checking.context import CheckResult, Context, fast_estimator, subsample
+from nearer.checking.context import Context, fast_estimator, subsample
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import is_tied
-from nearer.data.labels import Labels, factorize
+from nearer.data.labels import factorize
 from nearer.evaluation.annotators import AnnotatorReliability, count_trials
 from nearer.evaluation.held_out import WholeKFold, read_weighted
 from nearer.evaluation.intervals import wilson_interval
@@ -89,101 +53,82 @@ _ERROR_GRID = (_ERROR_EDGES[:-1] + _ERROR_EDGES[1:]) / 2
 _KIND_SHARES = [(r, v) for r in (0.01, 0.03, 0.08, 0.2, 0.4, 0.7) for v in (0.003, 0.03, 0.2) if r + v < 1]
 
 
-def check_random_responders(context: Context) -> CheckResult:
+def check_random_responders(context: Context) -> Iterator[Finding]:
     """Find random responders, and people who answer in reverse."""
     part = read_weighted(subsample(context, _MAX_JUDGED_COMPARISONS))
     decided = ~is_tied(part)  # who cannot tell is not careless
     if part.annotators is None or not decided.any():
-        return CheckResult()
+        return
     names, person = factorize(part.annotators[decided])
     if len(names) < 2:
-        return CheckResult()
-    people = _judge_twice(context, part[decided], names, person)
-    found, annotators = people.found, people.annotators(context.level)
+        return
+    people = _judge_twice(context, part[decided], person)
+    found, errors, quantile = people.found, people.errors, float(ndtri(0.5 + context.level / 2))
+    lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(errors, people.weights, strict=True)]).T
+    context.reliability = AnnotatorReliability(names, people.n_answers, errors, lows, highs)
     if found is None:
-        return CheckResult(annotators=annotators)
-    counts: dict[str, Any] = {"typical_error": people.typical, "n_judged": len(people.judged)}
-    counts |= {"power": found.power, "answers_for_power": people.n_for_power}
-    counts |= {"n_at_chance": int(found.at_chance.sum()), "n_reversed": int(found.reverse.sum())}
+        return
+    usual, judged = ~found.doubtful, errors[people.judged]
+    typical = float(np.median(judged[usual] if usual.any() else judged))
+    context.counts |= {"typical_error": typical, "n_judged": len(judged)}
+    context.counts |= {"power": found.power, "answers_for_power": people.n_for_power}
+    context.counts |= {"n_at_chance": int(found.at_chance.sum()), "n_reversed": int(found.reverse.sum())}
     power = {
         "power": found.power,
         "n_for_power": people.n_for_power,
-        "typical_error": people.typical,
+        "typical_error": typical,
         "typical_n_answers": int(np.median(people.n_answers[people.judged])),
     }
-    if found.at_chance.any():
-        findings = [people.finding("at-chance", found.at_chance, power)]
-    elif found.power >= _MIN_POWER:
-        findings = [Finding("at-chance", "good", numbers=power)]
-    else:
-        findings = [Finding("low-power", "note", numbers=power)]
-    if found.reverse.any():
-        findings.append(people.finding("reversed", found.reverse, power))
-    return CheckResult(tuple(findings), counts, annotators)
+    if not found.at_chance.any():
+        is_sure = found.power >= _MIN_POWER
+        yield Finding("at-chance", "good", numbers=power) if is_sure else Finding("low-power", "note", numbers=power)
+    for code, chosen in (("at-chance", found.at_chance), ("reversed", found.reverse)):
+        if chosen.any():
+            which = people.judged[chosen]
+            rows = [{"error": float(errors[at]), "n_answers": int(people.n_answers[at])} for at in which[:10]]
+            yield Finding(code, "warning", numbers=power | {"people": rows}, concerned=tuple(names[which].tolist()))
 
 
-def check_catches(context: Context) -> CheckResult:
+def check_catches(context: Context) -> Iterator[Finding]:
     """Find people who fail catch questions."""
     found = context.answers.report.catches
     if found is None or not sum(found.n_asked):
-        return CheckResult()
+        return
     asked, right = np.array(found.n_asked), np.array(found.n_right)
     failed = np.flatnonzero(binom.cdf(right, asked, MIN_CATCH_ACCURACY) < _CATCH_ALPHA)
     total, share = int(asked.sum()), float(right.sum() / asked.sum())
     counts = {"n_catch": total, "share_catch_right": share, "n_failed_catch": len(failed)}
+    context.counts |= counts
     if len(failed) == 0:
-        return CheckResult((Finding("catch", "good", numbers=counts),), counts)
+        yield Finding("catch", "good", numbers=counts)
+        return
     failed = failed[np.argsort(right[failed] / asked[failed], kind="stable")]
     label_of = {str(label): label for label in (context.names.tolist() if context.names is not None else ())}
     names = tuple(label_of.get(found.people[at], found.people[at]) for at in failed if found.people[at])
     people = [{"n_right": int(right[at]), "n_asked": int(asked[at])} for at in failed[:10]]
-    numbers = counts | {"people": people}
-    return CheckResult((Finding("fails-catch", "warning", numbers=numbers, concerned=names),), counts)
+    yield Finding("fails-catch", "warning", numbers=counts | {"people": people}, concerned=names)
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """People, their agreement with maps of the others, and the classification of those with enough answers."""
+class _People(NamedTuple):
+    """People, their errors against maps of the others, and the classification of those with enough answers."""
 
-    part: Comparisons
-    names: Labels
-    person: NDArray[np.intp]  # of each comparison
-    agreement: FloatArray  # 2 P - 1 of each comparison as it was answered
     judged: NDArray[np.intp]  # people with enough answers
     n_answers: NDArray[np.int64]  # of each person
+    weights: FloatArray  # effective numbers of answers
     errors: FloatArray  # of each person
     found: Responders | None
     n_for_power: int | None  # in answers, where `Responders` counts weights
 
-    @property
-    def typical(self) -> float:
-        """The median error of those who are not doubtful."""
-        assert self.found is not None
-        usual, errors = ~self.found.doubtful, self.errors[self.judged]
-        return float(np.median(errors[usual] if usual.any() else errors))
 
-    def annotators(self, level: float) -> AnnotatorReliability:
-        """Return the error of each person, with intervals."""
-        numbers, quantile = count_trials(self.part, self.person)[1], float(ndtri(0.5 + level / 2))
-        lows, highs = np.array([wilson_interval(*each, quantile) for each in zip(self.errors, numbers, strict=True)]).T
-        return AnnotatorReliability(self.names, self.n_answers, self.errors, lows, highs)
-
-    def finding(self, code: str, chosen: NDArray[np.bool_], power: dict[str, Any]) -> Finding:
-        """Return the warning about some of those who were judged."""
-        which = self.judged[chosen]
-        rows = [{"error": float(self.errors[at]), "n_answers": int(self.n_answers[at])} for at in which[:10]]
-        return Finding(code, "warning", numbers=power | {"people": rows}, concerned=tuple(self.names[which].tolist()))
-
-
-def _judge_twice(context: Context, part: Comparisons, names: Labels, person: NDArray[np.intp]) -> _People:
+def _judge_twice(context: Context, part: Comparisons, person: NDArray[np.intp]) -> _People:
     """Judge people by maps of the others, and again by maps without those who are doubtful."""
     rng = context.stream("people")
     learned = rng.random(len(part)) < _MAX_TRAINING_COMPARISONS / len(part)
-    people = _judge(part, names, person, _agreement(context, part, learned, rng))
+    people = _judge(part, person, _agreement(context, part, learned, rng))
     if people.found is None or not people.found.doubtful.any():
         return people
     doubtful = np.isin(person, people.judged[people.found.doubtful])
-    return _judge(part, names, person, _agreement(context, part, learned & ~doubtful, rng))
+    return _judge(part, person, _agreement(context, part, learned & ~doubtful, rng))
 
 
 def _agreement(context: Context, part: Comparisons, learned: NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
@@ -198,11 +143,11 @@ def _agreement(context: Context, part: Comparisons, learned: NDArray[np.bool_], 
     return agreement * answers
 
 
-def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement: FloatArray) -> _People:
+def _judge(part: Comparisons, person: NDArray[np.intp], agreement: FloatArray) -> _People:
     """Judge people by their agreement with the maps, if at least three gave enough answers."""
     wrong, weights = np.where(agreement == 0, 0.5, agreement < 0), part.sample_weight
     clear = weights * np.maximum(np.abs(agreement), 1e-9)  # somebody's questions may all be undecided
-    n_answers, worth = count_trials(part, person)[0], count_trials(replace(part, weights=clear), person)[1]
+    (n_answers, effective), (_, worth) = (count_trials(each, person) for each in (part, replace(part, weights=clear)))
     judged = np.flatnonzero(n_answers >= _MIN_ANSWERS)
     errors, clear_errors = (np.bincount(person, w * wrong) / np.bincount(person, w) for w in (weights, clear))
     found, n_for_power = None, None
@@ -214,7 +159,7 @@ def _judge(part: Comparisons, names: Labels, person: NDArray[np.intp], agreement
         if found.n_for_power is not None:
             answers_per_unit = float(np.median((n_answers / worth)[judged]))
             n_for_power = round_to_two_digits(math.ceil(found.n_for_power * answers_per_unit))
-    return _People(part, names, person, agreement, judged, n_answers, errors, found, n_for_power)
+    return _People(judged, n_answers, effective, errors, found, n_for_power)
 
 
 class _Grid(NamedTuple):
@@ -256,36 +201,18 @@ def _distribution(mean: float, spread: float) -> Any:
 class Responders:
     """A classification of people by how many of their answers go against a map of the others.
 
-    Attributes
-    ----------
-    at_chance, reverse : ndarray of bool, shape (a,)
-        Who responds at random, and who in reverse.
-    doubtful : ndarray of bool, shape (a,)
-        Who is more likely one of these than attentive: not a finding, but excluded from maps.
-    power : float
-        Probability to detect a random responder with a median number of answers.
-    n_for_power : int or None
-        Answers per person from which on the power is 90%; None if more than 10,000.
+    Doubtful people are more likely random or in reverse than attentive: not a finding, but excluded from maps.
     """
 
     at_chance: NDArray[np.bool_]
     reverse: NDArray[np.bool_]
     doubtful: NDArray[np.bool_]
-    power: float
-    n_for_power: int | None
+    power: float  # to detect a random responder with a median number of answers
+    n_for_power: int | None  # answers per person from which on it is 90%; None if more than 10,000
 
     @classmethod
     def from_counts(cls, wrong: FloatArray, answers: FloatArray) -> Responders:
-        """Judge people by how many of their answers go against the map; counts need not be whole.
-
-        Examples
-        --------
-        >>> answers = np.full(20, 300.0)
-        >>> wrong = np.append(np.linspace(40.0, 90.0, 18), [120, 150])
-        >>> found = Responders.from_counts(wrong, answers)
-        >>> found.at_chance.nonzero()[0].tolist(), bool(found.reverse.any()), 30 < found.n_for_power < 300
-        ([19], False, True)
-        """
+        """Judge people by how many of their answers go against the map; counts need not be whole."""
         posterior = _Posterior.from_counts(wrong, answers)
         level = FALSE_ALARM_RATE / len(wrong)
         attentive = (_at_least(wrong[:, None], answers[:, None], _ERROR_GRID) * posterior.errors).sum(axis=1)
@@ -325,7 +252,7 @@ class _Posterior(NamedTuple):
             total = each.sum(axis=0) + grid.log_prior
             without = total - each
             of_all, of_others = np.logaddexp(of_all, total), np.logaddexp(of_others, without)
-            kinds = np.logaddexp(kinds, [_log_sum(without + own), _log_sum(without + other)])
+            kinds = np.logaddexp(kinds, [np.logaddexp.reduce(without + kind, axis=1) for kind in (own, other)])
         weights = _normalized(of_others)
         all_weights = _normalized(of_all[None])[0]
         share = 1 / (1 + np.exp(np.clip(kinds[1] - kinds[0], -700, 700)))
@@ -351,10 +278,6 @@ def _upper(weights: FloatArray, values: FloatArray) -> float:
     """Return the posterior mean and one standard deviation more."""
     mean = float(weights @ values)
     return mean + float(np.sqrt(weights @ (values - mean) ** 2))
-
-
-def _log_sum(values: FloatArray) -> FloatArray:
-    return np.asarray(np.logaddexp.reduce(values, axis=1))
 
 
 def _normalized(log_weights: FloatArray) -> FloatArray:

@@ -1,20 +1,15 @@
 """Whether there are enough answers, and how good a map of them can be.
 
 A map of n objects in p dimensions needs a number of comparisons that grows as n p log n (Jamieson and Nowak 2011). With
-
-    c = effective comparisons / (n p ln n)
-
-a map is mostly guesswork below c = 1. From c = 4 on it is right in 9 of 10 cases where one answer in ten is wrong, in
-83% where two are, and in 7 of 10 where three are (15 and 30 objects on a plane, 25 in three dimensions). Repeated
-questions are less informative than different ones. Of answers that are wrong in 10% of cases, k to one question have
-as many bits as 2 k / (k + 1) to different ones (within a tenth), at most 2. Where there are too few questions about
-few objects, what all triplets give, asked three times each, is enough.
+c = effective comparisons / (n p ln n), a map is mostly guesswork below c = 1; from c = 4 on it is right in 9 of 10
+cases where one answer in ten is wrong. Of such answers, k to one question have as many bits as 2 k / (k + 1) to
+different ones (within a tenth). Where there are too few questions about few objects, three answers to each are enough.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,7 +17,7 @@ import numpy as np
 
 from nearer._common.findings import Finding, Severity
 from nearer._common.formatting import round_to_two_digits
-from nearer.checking.context import CheckResult, Context, derive_seed, subsample
+from nearer.checking.context import Context, derive_seed, subsample
 from nearer.checking.findings import Findings
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import Grouping, group_indices
@@ -51,7 +46,7 @@ _UNRELIABLE_CODES = frozenset({"distances-roughly", "distances-differ"})
 _DISTANCES_CODES = _UNRELIABLE_CODES | {"distances", "distances-unknown"}
 
 
-def check_rule(context: Context) -> CheckResult:
+def check_rule(context: Context) -> Iterator[Finding]:
     """Compare the effective number of comparisons with n p ln n."""
     n, p = context.n_objects, context.n_components
     unit = n * p * math.log(n)
@@ -59,27 +54,30 @@ def check_rule(context: Context) -> CheckResult:
     plenty = min(PLENTY * unit, every_question)
     effective, fresh = _effective_comparisons(context)
     missing = 0 if effective >= plenty * (1 - 1e-9) else round_to_two_digits(math.ceil((plenty - effective) / fresh))
-    counts: dict[str, Any] = {
+    counts = {
         "rule_constant": effective / unit,
         "effective_comparisons": effective,
         "rule_unit": unit,
         "rule_missing": missing,
         "rule_all_questions": every_question < PLENTY * unit,
     }
+    context.counts |= counts
     asked = context.votes.sum(axis=1)
     n_asked = int((asked > 0).sum())
     size: dict[str, Any] = {"n_answers": len(context.answers), "n_objects": n, "n_components": p}
     size["n_questions"] = n_asked if n_asked < _FEW_QUESTIONS_SHARE * asked.sum() else None
-    return CheckResult((_rule_finding(counts | size, settled=False, doubt=None),), counts)
+    yield _rule_finding(counts | size)
 
 
-def _rule_finding(numbers: Mapping[str, Any], *, settled: bool, doubt: str | None) -> Finding:
-    """Return the rule of thumb as a finding.
+def _rule_finding(numbers: Mapping[str, Any], codes: Collection[str] = ()) -> Finding:
+    """Return the rule of thumb as a finding, in view of the codes of others.
 
-    It does not ask for more answers after a learning curve that has ``settled``, and promises nothing where there is
-    ``doubt`` about the map: "guessing" or "halves-differ".
+    It does not ask for more answers after a learning curve that has settled, promises nothing where there is doubt
+    about the map, and says how many more are needed only if the distances of the map do not.
     """
-    facts = {**numbers, "settled": settled, "doubt": doubt}
+    doubt = "guessing" if "no-signal" in codes else "halves-differ" if "distances-differ" in codes else None
+    more = not _UNRELIABLE_CODES.isdisjoint(codes)
+    facts = {**numbers, "settled": "learned" in codes, "doubt": doubt, "distances_need_more": more}
     if numbers["rule_missing"] == 0:
         return Finding("enough", "note" if doubt else "good", numbers=facts)
     if numbers["rule_constant"] >= TOO_FEW:
@@ -100,29 +98,23 @@ def _effective_comparisons(context: Context) -> tuple[float, float]:
 
 
 def effective_repeats(times: Any) -> Any:
-    """Return how many different questions are as informative as one that is asked so many times.
-
-    Examples
-    --------
-    >>> [effective_repeats(times) for times in (1, 3, 9)]
-    [1.0, 1.5, 1.8]
-    """
+    """Return how many different questions are as informative as one that is asked so many times."""
     return times * _MAX_REPEAT_GAIN / (times + _MAX_REPEAT_GAIN - 1)
 
 
-def check_curve(context: Context) -> CheckResult:
+def check_curve(context: Context) -> Iterator[Finding]:
     """See whether a map predicts held-out answers, and whether more answers would help."""
     part = subsample(context)
     if len(part) < _MIN_COMPARISONS or len(np.unique(group_indices(part))) < _MIN_UNITS:
-        return CheckResult()
+        return
     curve = curve_of(context.n_components, part, context.seed, context.level, n_sizes=2)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
-    counts: dict[str, Any] = {"held_out": float(error), "held_out_low": low, "held_out_high": high}
-    counts["held_out_half"] = float(half)
+    context.counts |= {"held_out": float(error), "held_out_low": low, "held_out_high": high}
+    context.counts["held_out_half"] = float(half)
     unit = context.n_objects * context.n_components * math.log(context.n_objects)
     few = _effective_comparisons(context)[0] / unit < TOO_FEW
     found = curve_trend(curve, few=few, ceiling=context.ceiling, level=context.level, unit="answers")
-    return CheckResult((curve_finding(found),), counts)
+    yield curve_finding(found)
 
 
 def curve_of(n_components: int, comparisons: Comparisons, seed: int, level: float, *, n_sizes: int) -> LearningCurve:
@@ -146,29 +138,34 @@ def curve_finding(found: Trend, *, unreliable: bool = False) -> Finding:
     return Finding(code, "note" if unreliable else severity, numbers=numbers)
 
 
-def check_ceiling(context: Context) -> CheckResult:
+def check_ceiling(context: Context) -> Iterator[Finding]:
     """Estimate the noise ceiling from questions asked more than once."""
     found = context.ceiling
     if found is None:
-        return CheckResult((Finding("no-ceiling", "note"),), {"ceiling": None})
+        context.counts["ceiling"] = None
+        yield Finding("no-ceiling", "note")
+        return
     counts: dict[str, Any] = {"ceiling": found.error, "ceiling_low": found.low, "ceiling_high": found.high}
     counts["ceiling_at_most"] = found.at_most
+    context.counts |= counts
     numbers = counts | {"level": found.level, "n_questions": found.n_questions, "n_split": context.n_split}
-    return CheckResult((Finding("vague-ceiling" if found.is_vague else "ceiling", "note", numbers=numbers),), counts)
+    yield Finding("vague-ceiling" if found.is_vague else "ceiling", "note", numbers=numbers)
 
 
-def check_distances(context: Context) -> CheckResult:
+def check_distances(context: Context) -> Iterator[Finding]:
     """Compare the distances of maps of two halves of the answers."""
     part = subsample(context)
     try:
         # CKL, as for a posterior in `fit`: both report the same reliability.
         found = halves_of(CKL(context.n_components, random_state=context.seed), part, context.seed)
     except ValueError as error:
-        return CheckResult((Finding("distances-unknown", "note", numbers={"reason": str(error)}),))
+        yield Finding("distances-unknown", "note", numbers={"reason": str(error)})
+        return
     whole = len(context.comparisons_with_metadata) / len(part)
     reliability, low, high = (spearman_brown(each, whole) for each in (found.reliability, found.low, found.high))
     found = replace(found, reliability=reliability, low=low, high=high)
-    return CheckResult((distances_finding(found, context.n_components),), {"split_half": asdict(found)})
+    context.counts["split_half"] = asdict(found)
+    yield distances_finding(found, context.n_components)
 
 
 def halves_of(
@@ -214,8 +211,7 @@ def reconcile(findings: Findings) -> Findings:
 
 def _reconciled(finding: Finding, codes: Collection[str]) -> Finding:
     if finding.code in _RULE_CODES:
-        doubt = "guessing" if "no-signal" in codes else "halves-differ" if "distances-differ" in codes else None
-        return _rule_finding(finding.numbers, settled="learned" in codes, doubt=doubt)
+        return _rule_finding(finding.numbers, codes)
     if finding.code == "learned":
         found = Trend(finding.numbers["kind"], finding.numbers["sentence"])
         return curve_finding(found, unreliable=not _UNRELIABLE_CODES.isdisjoint(codes))

@@ -25,8 +25,6 @@ _MAX_WORD_LENGTH = 60
 def whole(least: int = 0, most: int = _MAX_COUNT) -> Callable[[str], int]:
     """Return a type of whole numbers.
 
-    Examples
-    --------
     >>> whole(most=9)("12")
     Traceback (most recent call last):
     argparse.ArgumentTypeError: a whole number, 0 or more and at most 9, is needed, not '12'
@@ -130,13 +128,7 @@ def question_kind(text: str) -> str:
 
 
 def column_values(text: str) -> tuple[str, list[str]]:
-    """Return ``COLUMN=VALUE,...`` as the column and its values.
-
-    Examples
-    --------
-    >>> column_values("person=TEST, p07")
-    ('person', ['TEST', 'p07'])
-    """
+    """Return ``COLUMN=VALUE,...`` as the column and its values: ("person", ["TEST", "p07"])."""
     column, sign, values = text.partition("=")
     found = [value.strip() for value in values.split(",")]
     if not sign or not column.strip() or not all(found):
@@ -156,13 +148,7 @@ def rule(text: str) -> str:
 
 
 def pairs(text: str) -> dict[str, str]:
-    """Return ``NAME=VALUE,...`` as a dict.
-
-    Examples
-    --------
-    >>> pairs("anchor=Reference, answer=Choice")
-    {'anchor': 'Reference', 'answer': 'Choice'}
-    """
+    """Return ``NAME=VALUE,...`` as a dict."""
     found: dict[str, str] = {}
     for part in text.split(","):
         key, sign, value = part.partition("=")
@@ -186,8 +172,6 @@ def axes_pair(text: str) -> tuple[int, int]:
 def millimetres(text: str) -> tuple[float, float | None]:
     """Return a width and a height, or the width alone.
 
-    Examples
-    --------
     >>> millimetres("85x60"), millimetres("170")
     ((85.0, 60.0), (170.0, None))
     """

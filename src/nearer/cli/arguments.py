@@ -32,6 +32,13 @@ class Parser(argparse.ArgumentParser):
         """End with the usage and a short sentence."""
         super().error(short(message, 60))
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Refuse what is not known at once: the parser of a command shows how that is used, not the program."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, and name the one that may be meant."""
         try:
@@ -46,8 +53,6 @@ class Parser(argparse.ArgumentParser):
 def short(message: str, most: int = 300) -> str:
     """Cut every word of a message that is longer than ``most`` characters, and the message after ten times as many.
 
-    Examples
-    --------
     >>> short("no such file: " + "x" * 1000, most=20)
     'no such file: xxxxxxxxxxxxxxxxx...'
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,25 +118,23 @@ def add(commands: Commands) -> None:
 
 def _compare(options: argparse.Namespace) -> int:
     """Run the comparison that the options ask for."""
-    comparisons = {
-        "--by": (options.by, _groups),
-        "--with": (options.model, _matrices),
-        "--methods": (options.methods, _methods),
-        "--people": (options.people, _people),
-    }
-    asked = [option for option, (given, _) in comparisons.items() if given is not None]
+    given = {"--by": options.by, "--with": options.model, "--methods": options.methods, "--people": options.people}
+    asked = [option for option, value in given.items() if value is not None]
     if len(asked) > 1:
         raise ValueError(f"{asked[0]} and {asked[1]} are two comparisons; ask for one at a time")
-    if asked:
-        _settle(options, asked[0])
-        return comparisons[asked[0]][1](options)
-    if len(options.file) == 2 and all(map(_has_map, options.file)):
-        _settle(options, _MAPS)
-        return _maps(options)
-    raise ValueError(
-        "name what to compare: groups of people with --by COLUMN, people with --people, methods with --methods A,B, a "
-        "map and a matrix with --with FILE, or name the folders of two maps"
-    )
+    if not asked and len(options.file) == 2 and all(map(_has_map, options.file)):
+        asked = [_MAPS]
+    if not asked:
+        raise ValueError(
+            "name what to compare: groups of people with --by COLUMN, people with --people, methods with --methods "
+            "A,B, a map and a matrix with --with FILE, or name the folders of two maps"
+        )
+    _settle(options, asked[0])
+    found = _COMPARISONS[asked[0]](options)
+    files = [] if options.out is None else found.write(options.out)
+    text = found.summary() + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
+    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **found.to_dict()})
+    return INTERRUPTED if getattr(found, "interrupted", False) else 0
 
 
 def _has_map(folder: Path) -> bool:
@@ -162,21 +161,14 @@ def _settle(options: argparse.Namespace, way: str) -> None:
     options.folds = _N_SPLITS if options.folds is None else options.folds
 
 
-def _print(options: argparse.Namespace, found: Result) -> None:
-    """Write a comparison into the folder of --out, if there is one, and print it."""
-    files = [] if options.out is None else found.write(options.out)
-    text = found.summary() + (f"\nwritten to {options.out}: {', '.join(files)}" if files else "")
-    print_result(options, text, {"folder": str(options.out) if files else None, "files": files, **found.to_dict()})
-
-
-def _groups(options: argparse.Namespace) -> int:
+def _groups(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_groups
     from nearer.comparing.groups import N_PERMUTATIONS
 
     answers = read_file(options, also=[options.by])
     given = dimension_of(options)
     log_step("comparing groups" if given else "choosing the number of dimensions, and comparing groups")
-    found = compare_groups(
+    return compare_groups(
         answers,
         options.by,
         n_components=given,
@@ -184,35 +176,24 @@ def _groups(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    _print(options, found)
-    return 0
 
 
-def _people(options: argparse.Namespace) -> int:
+def _people(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_people
 
     answers = read_file(options)
     log_step("fitting a map with weights for each person, and judging it by held-out answers")
-    found = compare_people(
-        answers.comparisons,
-        dimension_of(options) or 2,
-        n_splits=options.folds,
-        level=options.level,
-        random_state=options.seed,
-    )
-    _print(options, found)
-    return 0
+    dimension, level, seed = dimension_of(options) or 2, options.level, options.seed
+    return compare_people(answers.comparisons, dimension, n_splits=options.folds, level=level, random_state=seed)
 
 
-def _maps(options: argparse.Namespace) -> int:
+def _maps(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_maps
 
-    found = compare_maps(*options.file, level=options.level)
-    _print(options, found)
-    return 0
+    return compare_maps(*options.file, level=options.level)
 
 
-def _methods(options: argparse.Namespace) -> int:
+def _methods(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_methods
     from nearer.study import RunSettings
 
@@ -221,7 +202,7 @@ def _methods(options: argparse.Namespace) -> int:
     settings = {name: RunSettings(method=name, seed=options.seed) for name in dict.fromkeys(names)}
     given = dimension_of(options)
     log_step("methods" if given else "methods, with the number of dimensions chosen on each training part")
-    found = compare_methods(
+    return compare_methods(
         answers.comparisons,
         {name: each.estimator(given or 2) for name, each in settings.items()},
         n_splits=options.folds,
@@ -230,8 +211,6 @@ def _methods(options: argparse.Namespace) -> int:
         level=options.level,
         random_state=options.seed,
     )
-    _print(options, found)
-    return INTERRUPTED if found.interrupted else 0
 
 
 def _method(name: str) -> str:
@@ -255,7 +234,7 @@ def _dimension(train: Comparisons, seed: int) -> int:
     return 2 if choice is None else choice.shown
 
 
-def _matrices(options: argparse.Namespace) -> int:
+def _matrices(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_matrices, read_matrix
     from nearer.study import StoredStudy
 
@@ -285,8 +264,16 @@ def _matrices(options: argparse.Namespace) -> int:
         random_state=options.seed,
     )
     models = [replace(fit, notes=each.notes) for fit, each in zip(found.models, read, strict=True)]
-    _print(options, replace(found, models=tuple(models), notes=(*found.notes, *notes)))
-    return 0
+    return replace(found, models=tuple(models), notes=(*found.notes, *notes))
+
+
+_COMPARISONS: dict[str, Callable[[argparse.Namespace], Result]] = {
+    "--by": _groups,
+    "--with": _matrices,
+    "--methods": _methods,
+    "--people": _people,
+    _MAPS: _maps,
+}
 
 
 def _resampled(
@@ -310,10 +297,9 @@ def _resampled(
         notes.append(f"no noise ceiling: {error}")
     except KeyboardInterrupt:
         return full, None, None, ["no noise ceiling and no interval over people: the run was stopped before its end"]
-    enough = count_annotators(model.comparisons_) >= MIN_ANNOTATORS
-    if not enough and wanted:
+    if wanted and count_annotators(model.comparisons_) < MIN_ANNOTATORS:
         notes.append(f"no interval over people: it takes answers of at least {MIN_ANNOTATORS} identified people")
-    if enough and wanted:
+    elif wanted:
         try:
             log_step("maps of resampled people")
             people = people_matrices(full, max(wanted, 10), random_state=options.seed)

@@ -8,29 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._common.formatting import decimals, format_interval, format_level, format_money, percent, pluralize
-from nearer.cli.argtypes import (
-    dimensions,
-    error,
-    names_or_file,
-    noise,
-    number_or_file,
-    number_or_names,
-    positive,
-    price,
-    question_kind,
-    share_or_none,
-)
-from nearer.cli.arguments import (
-    Commands,
-    add_command,
-    add_reading,
-    add_seed,
-    dimension_of,
-    log_note,
-    log_step,
-    print_result,
-    read_file,
-)
+from nearer.cli import argtypes, arguments
+from nearer.cli.argtypes import dimensions, names_or_file, noise, positive, share_or_none
+from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, dimension_of, log_step, print_result
 
 if TYPE_CHECKING:
     from nearer.design import Design, NoiseEstimate
@@ -92,7 +72,7 @@ def _add_ask(commands: Commands) -> None:
     add_reading(
         parser,
         {
-            "type": question_kind, "metavar": "KIND",
+            "type": argtypes.question_kind, "metavar": "KIND",
             "help": "how people are asked: triplet, odd-one-out, most-central, or '2 of 8' for a grid; also how they "
             "were, where the file does not say (default: that of the answers, or triplet)",
         },
@@ -102,7 +82,7 @@ def _add_ask(commands: Commands) -> None:
 def _add_lists(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("lists")
     group.add_argument(
-        "--participants", type=number_or_names, metavar="N",
+        "--participants", type=argtypes.number_or_names, metavar="N",
         help="their number, or their names, separated by commas or one on each line of a file (default: one list for "
         "anybody)",
     )  # fmt: skip
@@ -115,7 +95,7 @@ def _add_lists(parser: argparse.ArgumentParser) -> None:
         help="share of questions that are asked again, for the noise ceiling (default: 0.05)",
     )  # fmt: skip
     group.add_argument(
-        "--catch-trials", type=number_or_file, metavar="N",
+        "--catch-trials", type=argtypes.number_or_file, metavar="N",
         help="number of catch trials of each list, made from questions whose answers are certain; or a file of them, "
         "with their right answers (default: none)",
     )  # fmt: skip
@@ -152,7 +132,7 @@ def _ask(options: argparse.Namespace) -> int:
     history = _history(options) if options.file else None
     lists = generate_lists(_request(options, history), history, log_step)
     for note in lists.notes:
-        log_note(note)
+        arguments.log_note(note)
     files = write_sheets(lists.trials, lists.kind, options.out, file_format)
     lists = with_forecast(lists, log_step)  # the questions are written even if this fails
     result = lists.to_dict(files) | {"format": file_format, "seed": options.seed}
@@ -165,10 +145,10 @@ def _history(options: argparse.Namespace) -> StudyHistory:
     from nearer.design.lists.generate import StudyHistory
 
     kind, options.kind = options.kind, _kind_read(options.kind)
-    first = read_file(options, verbose=False)
+    first = arguments.read_file(options, verbose=False)
     purpose = next((column for column in first.report.unused if column.lower() == "purpose"), None)
     trial = next(iter(first.report.columns.get("trial", ())), None)
-    answers = read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
+    answers = arguments.read_file(options, also=[column for column in (purpose, trial) if column]).with_paths()
     options.kind = kind
     return StudyHistory.of(answers, purpose, trial)
 
@@ -210,19 +190,15 @@ def _request(options: argparse.Namespace, history: StudyHistory | None) -> ListR
 def _add_plan(commands: Commands) -> None:
     parser = add_command(commands, "plan", "find out how many answers a study needs", _PLAN, command=_plan)
     parser.add_argument("--objects", type=positive, metavar="N", help="number of objects (default: those of FILE)")
-    parser.add_argument(
-        "--dimensions",
-        type=dimensions,
-        metavar="P",
-        help="dimensions of their map (default: those of study.toml, or 2)",
-    )
+    what = "dimensions of their map (default: those of study.toml, or 2)"
+    parser.add_argument("--dimensions", type=dimensions, metavar="P", help=what)
     parser.add_argument("--noise", type=noise, metavar="E", help="expected share of wrong answers (default: 0.1)")
     parser.add_argument(
         "--noise-model", choices=("close-calls", "guesses"),
         help="whether errors are close calls, or guesses whatever the distances (default: close-calls)",
     )  # fmt: skip
     parser.add_argument(
-        "--target", type=error, metavar="E",
+        "--target", type=argtypes.error, metavar="E",
         help="error to reach (default: 0.05 above the noise; with --against truth 0.15)",
     )  # fmt: skip
     parser.add_argument("--at", type=positive, metavar="M", help="predict the error at M answers instead")
@@ -231,7 +207,7 @@ def _add_plan(commands: Commands) -> None:
         help="what the error is measured on: new answers, noise included, or the true order (default: answers)",
     )  # fmt: skip
     parser.add_argument("--annotators", type=positive, metavar="N", help="number of people who will answer")
-    parser.add_argument("--price", type=price, metavar="X", help="price of one answer")
+    parser.add_argument("--price", type=argtypes.price, metavar="X", help="price of one answer")
     parser.add_argument("--studies", type=positive, metavar="N", help="studies to simulate (default: 20; with --at 40)")
     add_seed(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="picture of the curve (default: none)")
@@ -240,8 +216,6 @@ def _add_plan(commands: Commands) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from nearer.design import estimate_noise
-
     if options.at is not None and options.out is not None:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
     if options.file is None and options.objects is None:
@@ -254,7 +228,9 @@ def _plan(options: argparse.Namespace) -> int:
     pilot = None
     lines, figures = [], {}
     if options.file is not None:
-        answers = read_file(options)
+        from nearer.design import estimate_noise
+
+        answers = arguments.read_file(options)
         options.kind, options.dimensions = options.kind or answers.kind, dimension_of(options) or 2
         log_step(f"noise of the answers in {options.file.name}")
         pilot = estimate_noise(answers.comparisons, options.dimensions, random_state=options.seed)
@@ -282,15 +258,7 @@ def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None)
     from nearer.design import plan, plot_plan
     from nearer.plotting import save_figure
 
-    found = plan(
-        _design(options),
-        options.target,
-        against=options.against,
-        pilot=pilot,
-        price=options.price,
-        n_replications=options.studies,
-        random_state=options.seed,
-    )
+    found = plan(_design(options), options.target, price=options.price, **_simulation(options, pilot))
     if options.out is not None:
         save_figure(plot_plan(found), options.out)
     return str(found), found.to_dict()
@@ -301,14 +269,7 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
     from nearer.design import predict_error
     from nearer.design.planning.plans import describe_against, describe_floor
 
-    found = predict_error(
-        _design(options),
-        options.at,
-        against=options.against,
-        pilot=pilot,
-        n_replications=options.studies,
-        random_state=options.seed,
-    )
+    found = predict_error(_design(options), options.at, **_simulation(options, pilot))
     lines = [
         f"With {pluralize(options.at, 'answer')} the error {describe_against(options.against)} will be about "
         f"{decimals(found.error)}; {format_level(found.level)} of simulated studies reach "
@@ -321,6 +282,13 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
     cost = {} if options.price is None else {"cost": options.price * options.at}
     lines += [f"The answers cost {format_money(cost['cost'])}."] if cost else []
     return "\n".join(lines), asdict(found) | cost
+
+
+def _simulation(options: argparse.Namespace, pilot: NoiseEstimate | None) -> dict[str, Any]:
+    """Return what both kinds of plans are told about the studies to simulate."""
+    return {
+        "against": options.against, "pilot": pilot, "n_replications": options.studies, "random_state": options.seed
+    }  # fmt: skip
 
 
 def _design(options: argparse.Namespace) -> Design:

@@ -48,9 +48,12 @@ def _example(options: argparse.Namespace) -> int:
     from nearer.datasets.example import write_example
     from nearer.datasets.lab_files import write_lab
 
-    files = write_lab(options.folder) if options.lab else write_example(options.folder)
-    steps = _steps_of_lab(options.folder) if options.lab else _steps(options.folder)
-    shown = f"{files[0]}, ..., {', '.join(files[-4:])}" if options.lab else ", ".join(files)
+    if options.lab:
+        files, steps = write_lab(options.folder), _steps_of_lab(options.folder)
+        shown = f"{files[0]}, ..., {', '.join(files[-4:])}"
+    else:
+        files, steps = write_example(options.folder), _steps(options.folder)
+        shown = ", ".join(files)
     lines = [f"written to {options.folder}: {shown}", "what to do next:", *(f"  {step}" for step in steps)]
     print_result(options, "\n".join(lines), {"folder": str(options.folder), "files": files, "next": steps})
     return 0
@@ -58,11 +61,8 @@ def _example(options: argparse.Namespace) -> int:
 
 def _steps(folder: Path) -> list[str]:
     answers, attributes, results = _quoted(folder, "answers.csv", "attributes.csv", "map")
-    return [
-        f"nearer check {answers}",
-        f"nearer fit {answers} -o {results}",
-        f"nearer report {results} --attributes {attributes}",
-    ]
+    report = f"nearer report {results} --attributes {attributes}"
+    return [f"nearer check {answers}", f"nearer fit {answers} -o {results}", report]
 
 
 def _steps_of_lab(folder: Path) -> list[str]:

@@ -45,19 +45,9 @@ NEARER = Program("nearer", "Maps of objects from judgments such as 'a is nearer 
 
 
 def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> int:
-    """Run the program and return its exit status.
+    """Run the program with the arguments of the command line, or others, and return its exit status.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line if left out. Ctrl-C is then taken care of to the end of the process.
-    program : Program
-
-    Examples
-    --------
-    >>> main(["check"])
-    Traceback (most recent call last):
-    SystemExit: 2
+    Ctrl-C is taken care of to the end of the process unless arguments are given.
     """
     interrupts = Interrupts()
     open_streams()

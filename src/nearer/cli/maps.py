@@ -110,7 +110,7 @@ def _score(options: argparse.Namespace) -> int:
     from nearer.evaluation.held_out import evaluate, read_weighted
     from nearer.evaluation.intervals import error_interval
     from nearer.io.labels import match_labels
-    from nearer.study.results import share_known
+    from nearer.study.update import share_known
 
     model, answers = load_model(options.folder), read_file(options, known_labels=True)
     comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)

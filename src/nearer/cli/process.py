@@ -1,15 +1,10 @@
 """What surrounds every command: standard streams, Ctrl-C and Python's warnings.
 
-Streams that somebody has closed, or that cannot show every letter, end nothing. Warnings are shown as a sentence each,
-once, without file names and code. Ctrl-C ends the program with one sentence and status 130, whatever it is doing.
-Python raises KeyboardInterrupt between any two steps of the main thread; a command that has something to keep catches
-it, and `nearer.cli.main` what is left. Four more places are watched here, as Python shows a traceback there:
-
-- library code that cannot raise, such as a finalizer: the interrupt would be shown and forgotten, so that it is sent
-  again a moment later;
-- other threads, which may fail because the work was taken from under them;
-- a second Ctrl-C while the first is being dealt with;
-- the end of the process, where threads are joined and libraries clean up: it then ends at once.
+Streams that somebody has closed, or that cannot show every letter, end nothing. Ctrl-C ends the program with one
+sentence and status 130, whatever it is doing: a command that has something to keep catches KeyboardInterrupt, and
+`nearer.cli.main` what is left. Where Python would show a traceback instead, it is watched here: in library code that
+cannot raise (there the interrupt is sent again a moment later), in other threads, during a second Ctrl-C, and at the
+end of the process, which then ends at once.
 """
 
 from __future__ import annotations
@@ -74,15 +69,7 @@ RESEND_SECONDS = 0.05
 
 
 class Interrupts:
-    """What is known about Ctrl-C in this process.
-
-    Attributes
-    ----------
-    seen : bool
-        Whether it was pressed.
-    status : int or None
-        The exit status, once the command is over.
-    """
+    """What is known about Ctrl-C in this process: whether it was ``seen``, and the status once a command is over."""
 
     def __init__(self) -> None:
         self.seen = False

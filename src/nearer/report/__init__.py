@@ -1,5 +1,6 @@
 """One HTML file that shows a map, how far to trust it and what is wrong with the answers behind it."""
 
-from nearer.report.page import write_report
+import lazy_loader
 
-__all__ = ["write_report"]
+# Loaded on first use: the command line asks for the verdict alone.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

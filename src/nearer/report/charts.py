@@ -15,20 +15,14 @@ from nearer._common.formatting import decimals, format_interval, format_number, 
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
-from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
+from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
 
 WIDTH = 440.0
 _LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round numbers from low to high, at most so many.
-
-    Examples
-    --------
-    >>> ticks(0, 0.5)
-    [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
-    """
+    """Return round numbers from low to high, at most so many."""
     span = max(high - low, 1e-12)
     unit = 10.0 ** math.floor(math.log10(span / most))
     step = next(unit * factor for factor in (1, 2, 5, 10, 20) if span / (unit * factor) <= most)
@@ -37,30 +31,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def nonempty(low: float, high: float) -> tuple[float, float]:
-    """Return the ends of an axis, the upper one moved up if there is nothing between them.
-
-    Examples
-    --------
-    >>> nonempty(0.0, 0.0), nonempty(0.0, 0.5)
-    ((0.0, 1.0), (0.0, 0.5))
-    """
+    """Return the ends of an axis, the upper one moved up if there is nothing between them."""
     nothing = high - low <= max(1e-9 * max(abs(low), abs(high)), 1e-100)
     return low, low + max(abs(low), 1.0) if nothing else high
 
 
 @dataclass(frozen=True)
 class Axes:
-    """A frame that turns values into places of an SVG drawing.
-
-    Attributes
-    ----------
-    x, y : (float, float)
-        Values at the left and right, and at the bottom and top. Where both are the same, the second is moved away.
-    height : float
-        Of the whole drawing; the width is the same for all charts.
-    left, top, bottom : float
-        Margins that labels need.
-    """
+    """A frame that turns values into places of an SVG drawing; ends of an axis that are the same are moved apart."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -169,34 +147,23 @@ def error_chart(error: ErrorRecord) -> Markup:
         line(axes.at_x(chance), 20, axes.at_x(chance), floor, "reference"),
         label(axes.at_x(chance), 14, GUESSING, "tick end"),
     ]
-    for place, (name, value, low, high, kind) in enumerate(rows):
-        y = axes.top + 28 + 40 * place
+    for number, (name, value, low, high, kind) in enumerate(rows):
+        y = axes.top + 28 + 40 * number
         if low is not None and high is not None:
-            parts += _whisker(axes.at_x(low), axes.at_x(high), y, kind)
+            x1, x2 = axes.at_x(low), axes.at_x(high)
+            parts.append(line(x1, y, x2, y, f"{kind} stroke"))
+            parts += [line(x, y - 5, x, y + 5, f"{kind} stroke") for x in (x1, x2)]
         parts.append(dot(axes.at_x(value), y, kind, 5.5))
-        parts.append(_label_above(axes.at_x(value), y - 12, f"{name}  {decimals(value)}"))
+        words = f"{name}  {decimals(value)}"
+        half = _LETTER_WIDTH * len(words) / 2  # moved aside where the drawing would cut the words off
+        place = round(min(max(axes.at_x(value), half), WIDTH - half), 2)
+        parts.append(label(place, y - 12, words, "name middle"))
     described = "; ".join(
         f"{name} {decimals(value)} ({format_interval(low, high) or 'no interval'})"
         for name, value, low, high, _ in rows
     )
     unknown = "" if error.ceiling is not None else f"; {BEST_POSSIBLE} not known"
     return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {decimals(chance)}{unknown}")
-
-
-def _label_above(x: float, y: float, content: str) -> str:
-    """Write above a dot, moved aside where the drawing would cut the words off."""
-    half = _LETTER_WIDTH * len(content) / 2
-    return label(round(min(max(x, half), WIDTH - half), 2), y, content, "name middle")
-
-
-def _whisker(x1: float, x2: float, y: float, kind: str) -> list[str]:
-    ends = [line(x, y - 5, x, y + 5, f"{kind} stroke") for x in (x1, x2)]
-    return [line(x1, y, x2, y, f"{kind} stroke"), *ends]
-
-
-def _vertical_whisker(x: float, y1: float, y2: float, kind: str) -> list[str]:
-    ends = [line(x - 4, y, x + 4, y, f"{kind} stroke") for y in (y1, y2)]
-    return [line(x, y1, x, y2, f"{kind} stroke"), *ends]
 
 
 def margins_chart(margins: MarginRecord) -> Markup:
@@ -274,10 +241,7 @@ def scree_chart(scree: Sequence[float]) -> Markup:
 
 
 def dimension_chart(choice: DimensionRecord) -> Markup:
-    """Draw the error of each number of dimensions, and a ring around the chosen one.
-
-    Whiskers are one standard error.
-    """
+    """Draw the error of each number of dimensions, with one standard error, and a ring around the chosen one."""
     candidates, errors = choice.candidates, choice.errors
     deviations = [value or 0.0 for value in choice.standard_errors or (0.0,) * len(errors)]
     lows = [max(value - deviation, 0.0) for value, deviation in zip(errors, deviations, strict=True)]
@@ -288,7 +252,10 @@ def dimension_chart(choice: DimensionRecord) -> Markup:
     places = [(axes.at_x(size), axes.at_y(value)) for size, value in zip(candidates, errors, strict=True)]
     parts.append(path(places, "second thin"))
     for (x, y), low, high in zip(places, lows, highs, strict=True):
-        parts += _vertical_whisker(x, axes.at_y(low), axes.at_y(high), "second") if high > low else []
+        if high > low:
+            y1, y2 = axes.at_y(low), axes.at_y(high)
+            parts.append(line(x, y1, x, y2, "second stroke"))
+            parts += [line(x - 4, end, x + 4, end, "second stroke") for end in (y1, y2)]
         parts.append(dot(x, y, "second"))
     if choice.chosen in candidates:
         x, y = places[list(candidates).index(choice.chosen)]

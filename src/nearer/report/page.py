@@ -31,19 +31,8 @@ from nearer.study.results import StudyResults
 
 # In the order in which they use each other.
 SCRIPTS = (
-    "data",
-    "tables",
-    "colors",
-    "scene",
-    "labels",
-    "vector",
-    "drawing",
-    "key",
-    "saving",
-    "panel",
-    "gestures",
-    "main",
-)
+    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures", "main"
+)  # fmt: skip
 
 
 def write_report(
@@ -126,11 +115,13 @@ def all_sections(results: StudyResults) -> list[Section]:
 
 
 def _map(results: StudyResults) -> Content:
+    advice = "To have it measured, leave out --quick (or --resamples 0)."
+    why = _sections.missing_explanation(results, "places", advice)
     region = (
         f" The ellipse of an object holds its position with {format_level(results.level)} confidence"
         f"{', provided that the dimensions of the map are enough' if assumes_dimensions(results) else ''}."
         if results.covariances is not None
-        else f" How sure each position is was not measured in this run. {_why_no_ellipses(results)}"
+        else f" How sure each position is was not measured in this run. {why}"
     )
     region += _about_placed(results)
     dimensions, scree = results.n_components, results.scree or ()
@@ -144,12 +135,6 @@ def _map(results: StudyResults) -> Content:
     return {"region": region, "gestures": gestures, "arrows": arrows}
 
 
-def _why_no_ellipses(results: StudyResults) -> str:
-    return _sections.missing_explanation(
-        results, "places", "To have it measured, leave out --quick (or --resamples 0)."
-    )
-
-
 def _about_placed(results: StudyResults) -> str:
     """Return sentences on the objects that were placed on the map, and on their ellipses."""
     found = results.placed
@@ -159,11 +144,9 @@ def _about_placed(results: StudyResults) -> str:
     if results.covariances is None:
         return f"{words}."
     words += "; their ellipses are outlined, and were not calibrated."
-    unsure = found.n_unsure
-    if unsure:
-        words += (
-            f" {pluralize(unsure, 'of them has', 'of them have')} too few answers, and an ellipse as wide as the map."
-        )
+    if found.n_unsure:
+        unsure = pluralize(found.n_unsure, "of them has", "of them have")
+        words += f" {unsure} too few answers, and an ellipse as wide as the map."
     return words
 
 
@@ -195,25 +178,12 @@ def _hash(content: str) -> str:
 
 
 def asset(name: str) -> str:
-    """Return the text of a file that comes with the package.
-
-    Examples
-    --------
-    >>> "use strict" in asset("report.css")
-    False
-    """
+    """Return the text of a file that comes with the package."""
     return resources.files("nearer.report").joinpath("assets", *name.split("/")).read_text(encoding="utf-8")
 
 
 def nearest_neighbors(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return the k nearest objects of each object, nearest first, and their distances.
-
-    Examples
-    --------
-    >>> index, distance = nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), k=1)
-    >>> index.ravel().tolist(), distance.ravel().tolist()
-    ([1, 0, 1], [1.0, 1.0, 2.0])
-    """
+    """Return the k nearest objects of each object, nearest first, and their distances."""
     from scipy.spatial import cKDTree
 
     n = len(embedding)
@@ -255,34 +225,15 @@ def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, A
 def _rounded(array: FloatArray, digits: int) -> list[Any]:
     """Return nested lists of so many significant digits: a page of thousands of objects is half as long for it."""
     short = np.array([float(f"{value:.{digits}g}") for value in array.ravel()])
-    nested: list[Any] = short.reshape(array.shape).tolist()
-    return nested
+    return list(short.reshape(array.shape).tolist())
 
 
-TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".svg": "image/svg+xml",
-}
+_IMAGE_TYPES = {".jpg": "jpeg", ".svg": "svg+xml"}  # of images, where they are not named as the ending
 MAX_PICTURE_BYTES = 20 * 10**6
 
 
 def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, str]:
-    """Return the pictures of the objects that have one, found as `find_pictures` does.
-
-    Parameters
-    ----------
-    folder : path
-    objects : sequence of labels
-
-    Returns
-    -------
-    dict from int to str
-        Data URIs by the number of the object.
-    """
+    """Return the pictures of the objects that have one, as data URIs by the number of the object."""
     found = find_pictures(folder, objects)
     total = sum(file.stat().st_size for file in set(found.values()))
     if total > MAX_PICTURE_BYTES:
@@ -294,4 +245,5 @@ def read_thumbnails(folder: str | PathLike[str], objects: Sequence[object]) -> d
 
 
 def _data_uri(file: Path) -> str:
-    return f"data:{TYPES[file.suffix.lower()]};base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
+    ending, content = file.suffix.lower(), base64.b64encode(file.read_bytes()).decode("ascii")
+    return f"data:image/{_IMAGE_TYPES.get(ending, ending[1:])};base64,{content}"

@@ -6,8 +6,8 @@ They state what the results hold, and nothing where they are silent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
@@ -27,16 +27,14 @@ from nearer.report.verdict import (
     setting_value,
     share_of_way,
 )
-from nearer.study.records import CurveStep, DimensionRecord, ErrorRecord, MethodRecord
-from nearer.study.results import StudyResults
+from nearer.study.results import MethodRecord, StudyResults
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
 N_NEIGHBORS = 5
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A section of the page: its anchor, its heading, and a template with what it is filled with."""
 
     name: str
@@ -45,8 +43,7 @@ class Section:
     content: Content
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """A drawing with its caption."""
 
     drawing: Markup
@@ -87,9 +84,14 @@ def trust(results: StudyResults) -> Content:
         f"Guessing has an error of {decimals(error.chance)}.",
         _about_ceiling(value, results),
     )
+    whole = "The method can predict with more than positions on a map, and then has an error of "
     return {
         "figure": Figure(_charts.error_chart(error), f"Held-out error with {level} intervals.{folds}"),
-        "paragraphs": [about_error, _about_whole(error), paragraph(*_about_distances(results))],
+        "paragraphs": [
+            about_error,
+            f"{whole}{decimals(error.held_out)}." if error.has_other_predictor else "",
+            paragraph(*_about_distances(results)),
+        ],
     }
 
 
@@ -123,23 +125,11 @@ def _about_distances(results: StudyResults) -> list[str]:
     return words
 
 
-def _about_whole(error: ErrorRecord) -> str:
-    if not error.has_other_predictor:
-        return ""
-    return (
-        f"The method can predict with more than positions on a map, and then has an error of "
-        f"{decimals(error.held_out)}."
-    )
-
-
 def _about_ceiling(value: float, results: StudyResults) -> str:
     best = None if results.error is None else results.error.best
     if best is None:
-        return f"The {BEST_POSSIBLE} is not known. " + missing_explanation(
-            results,
-            "ceiling",
-            "Too few questions were asked twice; put some to several people, or twice to one, to learn it.",
-        )
+        advice = "Too few questions were asked twice; put some to several people, or twice to one, to learn it."
+        return f"The {BEST_POSSIBLE} is not known. {missing_explanation(results, 'ceiling', advice)}"
     ceiling = replace(best, level=results.level)
     words = f"The {BEST_POSSIBLE}: {ceiling.statement()}, as answers to the same question disagree. {OTHER_PREDICTORS}"
     if best.is_vague:
@@ -157,8 +147,7 @@ def findings(results: StudyResults) -> Content:
         unknown = "The answers were not checked in this run; to check them: nearer check FILE."
         return {"paragraphs": [paragraph(unknown, missing_explanation(results, "findings"))], "findings": []}
     nothing = [] if found else ["Nothing was found about the answers."]
-    ranked = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
-    return {"paragraphs": nothing, "findings": ranked}
+    return {"paragraphs": nothing, "findings": sorted(found, key=lambda each: SEVERITIES.index(each.severity))}
 
 
 def margins(results: StudyResults) -> Content | None:
@@ -187,23 +176,12 @@ def learning(results: StudyResults) -> Content:
         why = missing_explanation(results, "curve", "To have it measured, leave out --quick.")
         return {"figure": None, "paragraphs": [paragraph(unknown, why)]}
     caption = "Held-out error against the number of comparisons learned from, on a logarithmic axis."
-    if _has_band(curve):
+    if any(step.low is not None and step.high is not None for step in curve):
         caption += f" The band is the {format_level(results.level)} interval."
-    drawing = _charts.learning_chart(curve, results.error)
-    return {"figure": Figure(drawing, caption), "paragraphs": [paragraph(*_about_curve(results))]}
-
-
-def _has_band(curve: Sequence[CurveStep]) -> bool:
-    return any(step.low is not None and step.high is not None for step in curve)
-
-
-def _about_curve(results: StudyResults) -> list[str]:
-    """Return sentences on whether more answers would help predictions, as in the findings, and distances."""
-    words = [results.trend.sentence] if results.trend else []
-    reliability = results.reliability
+    words, reliability = [results.trend.sentence] if results.trend else [], results.reliability
     if reliability is not None and reliability < DISTANCES_GOOD:
         words.append(f"Distances that can be trusted would take {describe_answers_needed(reliability)}.")
-    return words
+    return {"figure": Figure(_charts.learning_chart(curve, results.error), caption), "paragraphs": [paragraph(*words)]}
 
 
 def dimensions(results: StudyResults) -> Content | None:
@@ -220,11 +198,19 @@ def dimensions(results: StudyResults) -> Content | None:
         elif len(scree) > 2:
             words.append(f"The first two axes hold {percent(sum(scree[:2]) / total)} of the map's variance.")
     if choice:
-        figures.append(Figure(_charts.dimension_chart(choice), _about_whiskers(choice)))
+        whiskers = " Whiskers are one standard error." if any(choice.standard_errors or []) else ""
+        caption = f"Error of maps with more and fewer dimensions.{whiskers}"
+        figures.append(Figure(_charts.dimension_chart(choice), caption))
     if results.lacks_dimension:
         words.append(f"{NO_DIMENSION[0].upper()}{NO_DIMENSION[1:]}; that of the map is for show.")
     elif choice:
-        words += _about_choice(choice)
+        by = f" by the rule of {choice.rule}" if choice.rule else ""
+        were = "was" if choice.chosen == 1 else "were"
+        words.append(f"{pluralize(choice.chosen or 0, 'dimension')} {were} chosen{by}.")
+        if choice.rule == "one standard error":
+            words.append(
+                "It takes the smallest number of dimensions whose error is at most one standard error above the lowest."
+            )
     elif evidence := evidence_of(results):
         words += _about_evidence(evidence, determined(results), results.n_components)
     else:
@@ -262,22 +248,6 @@ def _about_evidence(evidence: Sequence[float], dimension: int, shown: int) -> li
         words.append(f"The map shows {shown} of them.")
     if shown < _most_probable(evidence):
         words.append("Predictions use all dimensions of the posterior.")
-    return words
-
-
-def _about_whiskers(choice: DimensionRecord) -> str:
-    whiskers = any(choice.standard_errors or [])
-    return "Error of maps with more and fewer dimensions." + (" Whiskers are one standard error." if whiskers else "")
-
-
-def _about_choice(choice: DimensionRecord) -> list[str]:
-    chosen, rule = choice.chosen or 0, choice.rule
-    by = f" by the rule of {rule}" if rule else ""
-    words = [f"{pluralize(chosen, 'dimension')} {'was' if chosen == 1 else 'were'} chosen{by}."]
-    if rule == "one standard error":
-        words.append(
-            "It takes the smallest number of dimensions whose error is at most one standard error above the lowest."
-        )
     return words
 
 
@@ -331,24 +301,14 @@ def neighbors(results: StudyResults) -> Content:
 
 
 def methods(results: StudyResults) -> Content | None:
-    """Show a paragraph for a paper, with a button that copies it.
-
-    There is none without a method.
-    """
+    """Show a paragraph for a paper, with a button that copies it; none without a method."""
     if not results.settings.method:
         return None
-    made = (
-        _data(results),
-        _lots(results),
-        _catches(results),
-        _at_chance(results),
-        _map(results),
-        _weighed(results),
-        _dimension(results),
-    )
-    judged = (_error(results), _distances(results), _regions(results), _placed(results))
+    made = (_data, _lots, _catches, _at_chance, _map, _dimension)
+    judged = (_error, _distances, _regions, _placed)
     advice = "A draft; check it before it goes into a paper."
-    return {"paragraphs": [advice], "id": "methods", "lines": paragraph(*made, *judged).split("\n")}
+    lines = paragraph(*(part(results) for part in (*made, *judged))).split("\n")
+    return {"paragraphs": [advice], "id": "methods", "lines": lines}
 
 
 def _data(results: StudyResults) -> str:
@@ -404,13 +364,10 @@ def _map(results: StudyResults) -> str:
     chosen = settings.chosen_method
     how = method_name(chosen or MethodRecord(settings.method or ""))
     how += ", which predicted held-out answers best among several methods" if chosen else ""
-    return f"A map of {pluralize(len(results.embedding[0]), 'dimension')} was fitted with {program}{seed} by {how}."
-
-
-def _weighed(results: StudyResults) -> str:
-    settings = results.settings
-    asked = settings.run.get("weigh_annotators") and settings.weighed
-    return "Answers were weighted by the reliability of the person." if asked else ""
+    is_weighted = settings.run.get("weigh_annotators") and settings.weighed
+    weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
+    size = pluralize(results.n_components, "dimension")
+    return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}"
 
 
 def _dimension(results: StudyResults) -> str:
@@ -437,12 +394,12 @@ def _error(results: StudyResults) -> str:
     value, low, high = measured
     whole = f" that kept {error.unit} whole" if error.unit else ""
     folds = f"In {error.n_folds}-fold cross-validation{whole} such maps" if error.n_folds else "The map"
-    context = [f"guessing: {decimals(error.chance)}"]
+    context, level = [f"guessing: {decimals(error.chance)}"], format_level(results.level)
     if format_interval(low, high):
-        context.insert(0, f"{_level(results)} interval {format_interval(low, high)}")
+        context.insert(0, f"{level} interval {format_interval(low, high)}")
     if error.ceiling is not None:
         around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
-        within = f", {_level(results)} interval {around}" if around else ""
+        within = f", {level} interval {around}" if around else ""
         context.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
     return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(context)})."
 
@@ -478,22 +435,15 @@ def _regions(results: StudyResults) -> str:
     if found.n_dimensions is not None and found.n_dimensions > results.n_components:
         resampled = f", projected from draws in up to {pluralize(found.n_dimensions, 'dimension')}"
     assumed = "; they assume that the dimensions of the map are enough" if assumes_dimensions(results) else ""
-    return f"Ellipses are {_level(results)} {found.kind} regions of the positions{resampled}{assumed}."
-
-
-def _level(results: StudyResults) -> str:
-    return format_level(results.level)
+    return f"Ellipses are {format_level(results.level)} {found.kind} regions of the positions{resampled}{assumed}."
 
 
 def settings(results: StudyResults) -> Content:
     """Show the settings, the versions and the command that reproduces the map exactly."""
-    later = () if results.placed is None else results.placed.commands
-    source = results.source
+    source, settings, later = results.source, results.settings, results.placed.commands if results.placed else ()
     earlier = [lot.command for lot in (source.lots or ())[:-1] if lot.command]
-    many = later or earlier or (source.n_files or 1) > 1
-    files, commands = "files" if many else "file", "commands" if later or earlier else "command"
-    repeat = f"The same {files}, versions, seed and {commands} give the same map."
-    settings = results.settings
+    files = "files" if later or earlier or (source.n_files or 1) > 1 else "file"
+    commands = "commands" if later or earlier else "command"
     undetermined = ("dimension", "dimension_evidence") if results.is_at_chance else ()
     lists = {
         "Data": _about_data(results),
@@ -504,11 +454,9 @@ def settings(results: StudyResults) -> Content:
     facts = [(title, known) for title, facts in lists.items() if (known := _known(facts))]
     if not results.command:
         return {"paragraphs": [], "commands": [], "facts": facts}
-    return {
-        "paragraphs": [repeat],
-        "commands": "\n".join([*earlier, results.command, *later]).split("\n"),
-        "facts": facts,
-    }
+    repeat = f"The same {files}, versions, seed and {commands} give the same map."
+    lines = "\n".join([*earlier, results.command, *later]).split("\n")
+    return {"paragraphs": [repeat], "commands": lines, "facts": facts}
 
 
 def _about_data(results: StudyResults) -> dict[str, Any]:

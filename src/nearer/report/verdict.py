@@ -1,44 +1,11 @@
-"""The verdict on a map in three lines, the same on page and terminal: predictions, distances, and what to do next.
+"""The verdict on a map in a few lines, the same on page and terminal: predictions, distances, and what to do next.
 
-**Predictions.** How far a map has come is measured between two errors that need no map: that of guessing (chance) and
-that of the answers themselves, which contradict each other where a question was asked twice (the ceiling),
-
-    share of the way = (chance - error) / (chance - ceiling),
-
-with zero for a ceiling that is not known, or whose interval is vague (`nearer.evaluation.ceiling`), which makes the
-share a lower bound. Errors have intervals, and the verdict must hold at their far ends: the share is *sure* when it is
-that of the upper end of the error, on the way to the lower end of the ceiling. Predictions are
-
-    good        from a share of 0.85 on that is surely 0.7;     fair        from 0.6 on that is surely 0.4;
-
-where no ceiling is known the sure share alone decides. They are not known if the interval of the error reaches near
-chance from an error that is markedly better, or if it is wider than 0.15 and not even surely fair: then the answers,
-or the people where these are held out whole, are too few to tell. **Distances.** They are judged by their
-split-half reliability and by the size of the ellipses; the bounds come from simulations, see `nearer.evaluation`.
-Each is good, fair, poor or not known, and the map can be trusted if both are good, everybody was judged by a map fitted
-without them, and nothing speaks against it:
-
-    =============  ===========================  ===================================================================
-    predictions    distances                    what to do
-    =============  ===========================  ===================================================================
-    at chance      any                          do not use it
-    not known      any                          do not rely on it yet
-    any            any, errors in the answers   resolve them first
-    poor           any                          read it with caution
-    fair           poor                         trust neither its layout nor its distances yet
-    fair           others                       trust its broad layout
-    good           poor                         use its predictions, not its distances
-    good           fair                         use its predictions, and its distances roughly
-    good           not known                    use its predictions
-    good           good                         trust it, once people are judged, warnings read and flags looked at
-    =============  ===========================  ===================================================================
-
-Where more answers are needed, the last line says how many and to which questions. A reliability is not stated for a map
-whose predictions are no better than guessing: maps of noise can be alike for reasons of the method.
+docs/mathematics.md has the rule, "The verdict". It must hold at the far ends of the intervals of errors and ceiling.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -54,8 +21,7 @@ from nearer.evaluation.distances import (
 )
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.study.methods import method_title
-from nearer.study.records import NOT_CONVERGED, MethodRecord
-from nearer.study.results import StudyResults
+from nearer.study.results import NOT_CONVERGED, MethodRecord, StudyResults
 
 _SETTING_NAMES = {
     "n_components": "dimensions",
@@ -68,13 +34,7 @@ _SETTING_NAMES = {
 
 
 def share_of_way(error: float, ceiling: float | None, chance: float) -> float:
-    """Return how much of the way from chance to the ceiling an error has come, at most 1.
-
-    Examples
-    --------
-    >>> share_of_way(0.25, 0.0, 0.5)
-    0.5
-    """
+    """Return how far an error is on the way from chance down to the ceiling, or to zero where there is none."""
     floor = min(ceiling or 0.0, chance - 1e-9)
     return min((chance - error) / (chance - floor), 1.0)
 
@@ -83,16 +43,6 @@ def assumes_dimensions(results: StudyResults) -> bool:
     """Whether ellipses are right only if the dimensions of the map are enough.
 
     Resampled maps have no more dimensions than the map; draws of a posterior do, unless somebody asked for fewer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import RegionRecord
-    >>> found = {"objects": tuple("abcd"), "embedding": np.zeros((4, 2))}
-    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("confidence")))
-    True
-    >>> assumes_dimensions(StudyResults(**found, regions=RegionRecord("credible", n_dimensions=3)))
-    False
     """
     regions, shown = results.regions, results.n_components
     if regions is None:
@@ -124,8 +74,6 @@ def basis(results: StudyResults) -> str:
 def method_name(method: MethodRecord) -> str:
     """Return a method as a paper names it, with the settings that it was given.
 
-    Examples
-    --------
     >>> method_name(MethodRecord("SOE")), method_name(MethodRecord("TSTE", {"trace": 0.03}))
     ('soft ordinal embedding (SOE)', 't-distributed stochastic triplet embedding (TSTE) with trace 0.03')
     """
@@ -137,21 +85,13 @@ def method_name(method: MethodRecord) -> str:
 
 
 def setting_name(name: str) -> str:
-    """Return a setting's name in words.
-
-    Examples
-    --------
-    >>> setting_name("n_components"), setting_name("batch_size")
-    ('dimensions', 'batch size')
-    """
+    """Return a setting's name in words."""
     return _SETTING_NAMES.get(name, name.replace("_", " "))
 
 
 def setting_value(name: str, value: Any) -> str:
     """Return a setting's value as people write it; what is None is left out of a group.
 
-    Examples
-    --------
     >>> setting_value("penalty", {"class": "Penalty", "trace": 0.01, "ridge": None, "diagonal": 1.0})
     'trace 0.01, diagonal 1'
     >>> setting_value("settled", True), setting_value("candidates", [1, 2]), setting_value("answers", 12000)
@@ -179,21 +119,15 @@ _MIN_GOOD, _MIN_FAIR = 0.85, 0.6
 _SURELY_GOOD, _SURELY_FAIR = 0.7, 0.4
 _MOSTLY_ASKED = 0.5  # of all triads: beyond, other questions are few
 _TRUST_SENTENCE = "you can trust this map"
+_LEAVE_OUT = ("at-chance", "copies", "fails-catch", "too-fast", "position-bias")  # codes of findings about people
+_MAX_NAMED = 3  # people
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to think of a map.
+    """What to think of a map: lines, the grade of the whole, and those of its two parts."""
 
-    Attributes
-    ----------
-    lines : tuple of str
-        On its predictions, on its distances, and what to do next.
-    trust, predictions, distances : {"good", "fair", "poor", "unknown"}
-        The whole in a word, and its two parts.
-    """
-
-    lines: tuple[str, str, str]
+    lines: tuple[str, ...]
     trust: Grade
     predictions: Grade
     distances: Grade
@@ -203,31 +137,12 @@ class Verdict:
 
 
 def verdict(results: StudyResults) -> Verdict:
-    """Return the verdict on a map.
-
-    Parameters
-    ----------
-    results : StudyResults
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import AnnotatorRecord, ErrorRecord, ReproducibilityRecord
-    >>> results = StudyResults(
-    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.95),
-    ...     error=ErrorRecord(map=0.12, map_low=0.11, map_high=0.13, ceiling=0.06),
-    ...     annotators=(AnnotatorRecord("ann"), AnnotatorRecord("bob")),
-    ... )
-    >>> print(verdict(results))
-    Predictions are good: the map gets 12% of unseen comparisons wrong (guessing: 50%, noise ceiling: 6%).
-    Distances are reproducible: other answers would give much the same ones (reliability 0.95).
-    Next: you can trust this map.
-    """
+    """Return the verdict on a map."""
     predictions, distances = grade_predictions(results), grade_distances(results)
-    trust, advice = _advice(results, predictions, distances)
+    trust, advice, also = _advice(results, predictions, distances)
     first = _about_placing(results) + _about_predictions(results, predictions)
-    lines = (f"{first}.", f"{_about_distances(results, distances)}.", f"Next: {advice}.")
-    return Verdict(lines, trust, predictions, distances)
+    lines = [first, _about_distances(results, distances), f"Next: {advice}", *([f"Also: {also}"] if also else [])]
+    return Verdict(tuple(f"{line}." for line in lines), trust, predictions, distances)
 
 
 def grade_predictions(results: StudyResults) -> Grade:
@@ -260,18 +175,26 @@ def grade_distances(results: StudyResults) -> Grade:
     return "fair" if roughly else "good"
 
 
-def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str]:
-    """Return whether to trust the map, and what to do next."""
-    n_errors = results.n_findings("error")
-    if (predictions, distances) == ("good", "good") and not n_errors:
-        if results.findings_of(NOT_CONVERGED):
-            advice = "use its predictions; before you rely on distances, fit again with --set solver=thorough"
-            return "fair", f"{advice}; also {_reading(results)}"
-        to_do = [step for step in (_judge_people(results), _reading(results)) if step]
-        return ("fair", f"{' and '.join(to_do)}; then you can trust this map") if to_do else ("good", _TRUST_SENTENCE)
-    trust, advice = _limited(results, predictions, distances, n_errors)
-    reading = _reading(results)
-    return trust, f"{advice}; also {reading}" if reading else advice
+def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str, str]:
+    """Return whether to trust the map, what to do next, and what to do besides."""
+    n_errors, reading = results.n_findings("error"), _reading(results)
+    if (predictions, distances) != ("good", "good") or n_errors:
+        return *_limited(results, predictions, distances, n_errors), reading
+    if results.findings_of(NOT_CONVERGED):
+        return (
+            "fair",
+            "use its predictions; before you rely on distances, fit again with --set solver=thorough",
+            reading,
+        )
+    judge = ""
+    if not results.annotators:  # nobody was judged by a map of the others
+        known = (results.counts.n_annotators or 0) > 1
+        judge = "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
+    to_do = " and ".join(filter(None, [judge, reading]))
+    if not to_do:
+        return "good", _TRUST_SENTENCE, ""
+    # A map fitted to answers that are to be left out is not the one to trust.
+    return "fair", to_do if _to_leave_out(results) else f"{to_do}; then {_TRUST_SENTENCE}", ""
 
 
 def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_errors: int) -> tuple[Grade, str]:
@@ -297,48 +220,42 @@ def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_erro
 
 
 def more_to_ask(results: StudyResults) -> str:
-    """Return how many more answers are needed, and to which questions.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer.study.records import DataSummary, ReproducibilityRecord
-    >>> results = StudyResults(
-    ...     objects=("a", "b"), embedding=np.eye(2), reproducibility=ReproducibilityRecord(0.75),
-    ...     counts=DataSummary(n_triads=1329, n_possible_triads=7770),
-    ... )
-    >>> more_to_ask(results)
-    'ask for about 3 times as many answers, to other questions (1,329 of 7,770 possible triads were asked)'
-    """
+    """Return how many more answers are needed, and to which questions."""
     reliability = results.reliability
     ask = "ask for more answers"
-    if reliability is not None and reliability < DISTANCES_GOOD:
+    if reliability is not None and reliability < DISTANCES_GOOD and not at_chance(results):
         ask = f"ask for {describe_answers_needed(reliability)}"
     asked, possible = results.counts.n_triads, results.counts.n_possible_triads
     if not asked or not possible:
         return ask
     if asked < _MOSTLY_ASKED * possible:
-        return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} possible triads were asked)"
-    return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} possible triads were asked already)"
-
-
-def _judge_people(results: StudyResults) -> str:
-    """Return how to check everybody's reliability, where nobody was judged by a map of the others."""
-    if results.annotators:
-        return ""
-    known = (results.counts.n_annotators or 0) > 1
-    return "judge people by maps of the others (without --quick)" if known else "find out who gave which answers"
+        return f"{ask}, to other questions ({intcomma(asked)} of {intcomma(possible)} triads were asked)"
+    return f"{ask}, of more people ({intcomma(asked)} of {intcomma(possible)} triads were asked already)"
 
 
 def _reading(results: StudyResults) -> str:
-    """Return what a reader has to do: read the warnings, and look at flagged people."""
-    n_warnings = results.n_findings("warning")
-    flagged = results.n_flagged
+    """Return what a reader has to do: read the warnings, and leave out or look at flagged people."""
+    n_warnings, n_flagged, without = results.n_findings("warning"), results.n_flagged, _to_leave_out(results)
     found = [f"read {_the(n_warnings, 'warning')}"] if n_warnings else []
-    if flagged:
-        people = "the person who is" if flagged == 1 else f"the {intcomma(flagged)} people who are"
-        found.append(f"look at {people} flagged")
+    if without:
+        found.append(f"fit again without {without}")
+    elif n_flagged:
+        found.append(f"look at {_flagged(n_flagged)}")
     return " and ".join(found)
+
+
+def _to_leave_out(results: StudyResults) -> str:
+    """Return who is to be left out, and how: people whose answers say nothing, or are those of somebody else."""
+    found = [each for each in results.findings_of(*_LEAVE_OUT) if each.concerned]
+    if any(each.code == "copies" for each in found):
+        return "flagged people, but for one of each with the same answers (--exclude person=...)"
+    people = list(dict.fromkeys(str(person) for each in found for person in each.concerned))
+    named = shlex.quote(f"person={','.join(people)}") if len(people) <= _MAX_NAMED else "person=..."
+    return f"{_flagged(len(people))} (--exclude {named})" if people else ""
+
+
+def _flagged(number: int) -> str:
+    return "the person who is flagged" if number == 1 else f"the {intcomma(number)} people who are flagged"
 
 
 def _about_predictions(results: StudyResults, grade: Grade) -> str:

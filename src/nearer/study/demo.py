@@ -29,25 +29,14 @@ FILE_NAME = "colors.png"
 
 @dataclass(frozen=True)
 class DemoResult(Result):
-    """What the demonstration found; errors are of held-out judgments, ties counted half.
-
-    Attributes
-    ----------
-    n_objects, n_train, n_held_out : int
-    error_gram, error_map : float
-        Of the learned Gram matrix, and of the map that is drawn.
-    error_truth : float
-        Of the true colors: the share of wrong answers, which no method can get below but by luck.
-    path : str
-        The file of the map.
-    """
+    """What the demonstration found; errors are of held-out judgments, ties counted half."""
 
     n_objects: int
     n_train: int
     n_held_out: int
     error_gram: float
-    error_map: float
-    error_truth: float
+    error_map: float  # of what is drawn
+    error_truth: float  # the share of wrong answers, which no method can get below but by luck
     path: str
 
     def summary(self) -> str:
@@ -65,19 +54,7 @@ The map is in {self.path}: every dot has its own color, but the positions were l
 
 
 def run_demo(folder: Path, seed: int = 0) -> DemoResult:
-    """Simulate judgments, learn a map, judge it and draw it.
-
-    Parameters
-    ----------
-    folder : Path
-        Gets ``colors.png``; made if it is not there.
-    seed : int
-        Of the judgments and of what is held out.
-
-    Returns
-    -------
-    DemoResult
-    """
+    """Simulate judgments, learn a map, judge it and draw it into ``colors.png`` in a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     colors = load_colors()
     judgments = sample_triplets(colors.lab / UNIT, N_JUDGMENTS, logistic_slope=SLOPE, random_state=seed)

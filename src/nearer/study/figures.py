@@ -169,19 +169,10 @@ ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
 
 
 def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dict[int, Path]:
-    """Return the files of the objects that have a picture.
+    """Return the files of the objects that have a picture, by the number of the object; warn of what is left over.
 
-    Parameters
-    ----------
-    folder : path
-        The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the
-        object ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
-    objects : sequence of labels
-
-    Returns
-    -------
-    dict from int to Path
-        Files by the number of the object. Pictures and objects without each other are warned of.
+    The picture of an object is called like its label, with or without the ending: ``cat.png`` belongs to the object
+    ``cat``, to ``cat.png`` and to ``stimuli/cat.png``.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -191,24 +182,20 @@ def find_pictures(folder: str | PathLike[str], objects: Sequence[object]) -> dic
     by_name = {_key(name): file for file in reversed(files) for name in (file.stem, file.name)}
     found = {
         number: by_name[name]
-        for number, label in enumerate(objects)
-        if (name := _name_of(label, by_name)) is not None
-    }  # fmt: skip
+        for number, label in enumerate(map(str, objects))
+        for name in (_key(PurePosixPath(label).name), _key(label))  # the last that a picture goes by
+        if name in by_name
+    }
     if not found:
         raise ValueError(
             f"no picture in {place} is named after an object: the first object is {objects[0]!r}, "
             + (f"the first picture {files[0].name!r}" if files else f"and no file ends in {', '.join(ENDINGS)}")
         )
-    _warn_of_others(place.name, files, found, objects)
-    return found
-
-
-def _warn_of_others(folder: str, files: list[Path], found: dict[int, Path], objects: Sequence[object]) -> None:
-    """Warn of pictures that belong to no object, and of objects without a picture."""
     taken = {_key(file.stem) for file in found.values()}  # of cat.jpg and cat.png, one is used
     unmatched = [file.name for file in files if _key(file.stem) not in taken]
     missing = [label for number, label in enumerate(objects) if number not in found]
-    _warn_unmatched(folder, unmatched, ("picture is", "pictures are", "of no object"), missing, "picture")
+    _warn_unmatched(place.name, unmatched, ("picture is", "pictures are", "of no object"), missing, "picture")
+    return found
 
 
 def _warn_unmatched(
@@ -221,13 +208,7 @@ def _warn_unmatched(
     if missing:
         problems.append(f"{pluralize(len(missing), 'object has', 'objects have')} no {what}: {quote_all(missing, 10)}")
     if problems:
-        warnings.warn(f"{source}: {'; '.join(problems)}", UserWarning, stacklevel=4)
-
-
-def _name_of(label: object, by_name: dict[str, Path]) -> str | None:
-    """Return the first name that a picture of the label goes by."""
-    names = (_key(str(label)), _key(PurePosixPath(str(label)).name))
-    return next((name for name in names if name in by_name), None)
+        warnings.warn(f"{source}: {'; '.join(problems)}", UserWarning, stacklevel=3)
 
 
 def _key(name: str) -> str:
@@ -237,61 +218,28 @@ def _key(name: str) -> str:
 
 @dataclass(frozen=True)
 class MapLook:
-    """What is drawn of a map, and how.
+    """What is drawn of a map, and how."""
 
-    Attributes
-    ----------
-    axes : (int, int)
-        Counted from 0.
-    color_by, shape_by : str, optional
-        Attributes.
-    palette : mapping from word to color
-    labels : sequence of str, optional
-        The objects whose names are written; all if left out.
-    images : path, optional
-        Folder of pictures.
-    ellipses : {"filled", "outline", "none", "auto"}
-    arrows : sequence of Arrow
-        The directions in which attributes grow along the axes that are drawn.
-    """
-
-    axes: tuple[int, int] = (0, 1)
-    color_by: str | None = None
+    axes: tuple[int, int] = (0, 1)  # counted from 0
+    color_by: str | None = None  # attributes
     shape_by: str | None = None
     palette: Mapping[str, str] = field(default_factory=dict)
-    labels: Sequence[str] | None = None
+    labels: Sequence[str] | None = None  # objects whose names are written; None: all
     images: str | PathLike[str] | None = None
     ellipses: EllipseStyle = "auto"
     arrows: Sequence[Arrow] = ()
 
 
 class Drawn(NamedTuple):
-    """A figure.
-
-    Attributes
-    ----------
-    ax : Axes
-    left_out : list of str
-        Labels that found no place.
-    spread_elsewhere : float
-        The share of the variance that lies along axes which are not drawn.
-    """
+    """A figure."""
 
     ax: Axes
-    left_out: list[str]
-    spread_elsewhere: float
+    left_out: list[str]  # labels that found no place
+    spread_elsewhere: float  # share of the variance along axes that are not drawn
 
 
 def draw_map_for_paper(results: StudyResults, look: MapLook, paper: Paper) -> Drawn:
-    """Draw a map, or the line that it is if it has one axis.
-
-    Parameters
-    ----------
-    results : StudyResults
-        With attributes where they are asked for.
-    look : MapLook
-    paper : Paper
-    """
+    """Draw a map, or the line that it is if it has one axis."""
     from nearer.plotting import plot_line, plot_map
 
     points, objects = results.embedding, list(results.objects)
@@ -398,8 +346,6 @@ def read_attributes(path: Path, objects: Sequence[str]) -> dict[str, Column]:
 def numbers_or_words(column: list[str | None]) -> Column:
     """Return a column as numbers if all its values are.
 
-    Examples
-    --------
     >>> numbers_or_words(["1", None, "2.5"]), numbers_or_words(["1", "two"])
     ([1.0, None, 2.5], ['1', 'two'])
     """

@@ -1,42 +1,66 @@
-"""The folder of a study, and the transaction that writes it: map, model, figures, log, and one JSON file of results."""
+"""The results of a study, and the transaction that writes its folder: map, model, figures, log, and one JSON file."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import platform
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 
-from nearer._common.arrays import FloatArray
 from nearer._common.files import write_text
 from nearer._common.formatting import pluralize
+from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
-from nearer._common.tables import escape_formula
+from nearer._common.tables import coordinate_rows, csv_text
 from nearer.checking import Findings, check_errors, message_of
+from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.storage import save_model
+from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPREAD_FILE, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io import Answers
 from nearer.study.figures import FIGURES, draw_placed, draw_study
-from nearer.study.results import RESULTS, StudyResults, results_of
+from nearer.study.methods import METHOD_CLASSES, citations
+from nearer.study.results import (
+    RESULTS,
+    AnnotatorRecord,
+    AnswerSource,
+    CatchRecord,
+    CitationRecord,
+    CurveStep,
+    DataSummary,
+    DimensionRecord,
+    ErrorRecord,
+    FindingRecord,
+    LeftOutRecord,
+    MarginRecord,
+    MethodRecord,
+    RegionRecord,
+    ReproducibilityRecord,
+    SettingsRecord,
+    StudyResults,
+    TrendRecord,
+)
 from nearer.study.settings import RunSettings
-from nearer.study.study import Provenance, Study, fit_study
+from nearer.study.study import DIMENSION_METHOD, Provenance, Study, fit_study, margins_histogram
 
 MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
 DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
+_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def has_study(folder: Path) -> bool:
@@ -44,10 +68,10 @@ def has_study(folder: Path) -> bool:
     return (folder / RESULTS).exists()
 
 
-def refuse_input(files: Path | Sequence[Path], folder: Path) -> None:
+def refuse_input(files: Sequence[Path], folder: Path) -> None:
     """Reject a folder in which results would overwrite the answers, or be read among them by the next run."""
     results = {(folder / name).resolve() for name in FILES}
-    for file in [files] if isinstance(files, Path) else files:
+    for file in files:
         if file.resolve() in results:
             raise ValueError(f"{file} would be written over by the results; choose another folder with --out")
         if file.is_dir() and file.resolve() == folder.resolve():
@@ -72,7 +96,11 @@ def new_run(folder: Path) -> Iterator[Path]:
     staging = Path(mkdtemp(prefix=".new-", dir=folder))
     try:
         yield staging
-        replace_run(staging, folder)
+        for name in FILES:
+            if (staging / name).exists():
+                (staging / name).replace(folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)
     except OSError as error:
         if Path(str(error.filename)).parent != staging:
             raise
@@ -83,27 +111,12 @@ def new_run(folder: Path) -> Iterator[Path]:
             folder.rmdir()
 
 
-def replace_run(new: Path, old: Path) -> None:
-    """Put the files of a run in place of those of an earlier one."""
-    for name in FILES:
-        if (new / name).exists():
-            (new / name).replace(old / name)
-        else:
-            (old / name).unlink(missing_ok=True)
-
-
 class StudyInterrupted(KeyboardInterrupt):
     """Ctrl-C before a study was complete; its text says what the folder holds."""
 
 
 class ErroneousAnswers(ValueError):
-    """Answers of which no map can be right.
-
-    Parameters
-    ----------
-    findings : Findings
-        The errors.
-    """
+    """Answers of which no map can be right; ``findings`` are the errors."""
 
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
@@ -129,18 +142,17 @@ def run_study(
 
     Parameters
     ----------
-    answers : Answers
-    settings : RunSettings
+    answers, settings
+        What the map is made of, and how.
     folder : path
         Gets embedding.csv, distances.csv, model.json, model.npz, results.json, log.txt and figures.
     provenance : Provenance, optional
         What results and log say of files and command.
     notes : tuple of str, optional
         Remarks that precede those of the run itself.
-    despite_errors : bool
-        Whether a map is made even if `check_errors` finds that none can be right.
-    keep_earlier : bool
-        Whether an earlier study in the folder stays as it was until the new one is complete.
+    despite_errors, keep_earlier : bool
+        Whether a map is made even if `check_errors` finds that none can be right, and whether an earlier study in the
+        folder stays as it was until the new one is complete.
     transform : callable, optional
         Called with the fitted model before any analysis; returns it with its map rotated.
     log_step : callable, optional
@@ -210,6 +222,177 @@ def run_study(
         raise StudyInterrupted(f"no map was written{earlier}") from None
 
 
+def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
+    """Return what a study has found, for its file and its report."""
+    model, settings = study.model, study.settings
+    summary = study.answers.comparisons.summary()
+    places, regions, margins = study.places, None, margins_histogram(study)
+    if places is not None and study.is_distribution:
+        regions = RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
+    elif places is not None:
+        regions = RegionRecord("confidence", settings.n_resamples, places.by)
+    found = StudyResults(
+        title=provenance.title,
+        source=_source(study, provenance),
+        counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
+        objects=tuple(map(str, model.objects_.tolist())),
+        embedding=model.embedding_,
+        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
+        covariances=None if places is None else places.covariances,
+        regions=regions,
+        level=settings.level,
+        scales=None
+        if places is None
+        else tuple(places.radius(settings.level, n_axes) for n_axes in range(1, min(study.n_components, 3) + 1)),
+        ellipse_size=study.ellipse_size,
+        reproducibility=_reproducibility(study),
+        error=_error(study),
+        margins=MarginRecord(
+            tuple(margins["edges"].tolist()), tuple(margins["counts"].tolist()), margins["share_negative"]
+        ),
+        learning_curve=_curve(study),
+        trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
+        dimension=_dimension(study),
+        annotators=_annotators(study),
+        findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
+        settings=_settings(study),
+        notes=study.notes,
+        missing=study.missing,
+        interrupted=study.interrupted,
+        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
+        seed=settings.seed,
+        command=provenance.command,
+        date=provenance.date,
+        seconds=seconds,
+        citations=tuple(CitationRecord(**each) for each in citations(type(study.chosen).__name__, version("nearer"))),
+    )
+    if found.lacks_dimension:
+        shown = pluralize(study.n_components, "dimension")
+        found = replace(found, notes=(*found.notes, f"{NO_DIMENSION}; the map of {shown} is for show"))
+    return StudyResults.from_dict(found.to_dict())  # as readers of the file have it: None for what is not finite
+
+
+def _source(study: Study, provenance: Provenance) -> AnswerSource:
+    answers, report = study.answers, study.answers.report
+    return AnswerSource(
+        file=provenance.file or answers.source,
+        sha256=provenance.sha256,
+        kind=answers.kind,
+        n_answers=len(answers) if provenance.n_answers is None else provenance.n_answers,
+        n_bad=report.n_bad,
+        n_undecided=report.n_undecided,
+        left_out=tuple(LeftOutRecord.from_dict(left.to_dict()) for left in report.left_out),
+        n_files=answers.n_files if provenance.n_files is None else provenance.n_files,
+        catches=None if report.catches is None else CatchRecord(**report.catches._asdict()),
+        lots=provenance.lots or None,
+    )
+
+
+def _reproducibility(study: Study) -> ReproducibilityRecord | None:
+    if study.distances is None:
+        return None
+    found = asdict(study.distances)
+    return ReproducibilityRecord(unit=found.pop("by"), **found)
+
+
+def _error(study: Study) -> ErrorRecord | None:
+    if study.error is None:
+        return None
+    found, ceiling = study.error, study.ceiling
+    error = ErrorRecord(
+        held_out=found.error,
+        low=found.low,
+        high=found.high,
+        map=found.map_error,
+        map_low=found.map_low,
+        map_high=found.map_high,
+        n_folds=found.n_splits,
+        unit=found.by,
+    )
+    if ceiling is None:
+        return error
+    return replace(
+        error,
+        ceiling=ceiling.error,
+        ceiling_at_most=ceiling.at_most,
+        ceiling_low=ceiling.low,
+        ceiling_high=ceiling.high,
+    )
+
+
+def _curve(study: Study) -> tuple[CurveStep, ...] | None:
+    curve = study.curve
+    if curve is None:
+        return None
+    fall_errors = np.full(len(curve.sizes), np.nan) if curve.fall_errors is None else curve.fall_errors
+    columns = (curve.sizes, curve.errors, curve.lows, curve.highs, fall_errors)
+    return tuple(CurveStep(*row) for row in zip(*(np.asarray(each).tolist() for each in columns), strict=True))
+
+
+def _dimension(study: Study) -> DimensionRecord | None:
+    found = study.dimension
+    if found is None:
+        return None
+    return DimensionRecord(
+        candidates=tuple(found.candidates.tolist()),
+        errors=tuple(found.errors.tolist()),
+        standard_errors=tuple(found.standard_errors.tolist()),
+        chosen=found.chosen,
+        reliabilities=None if found.reliabilities is None else tuple(found.reliabilities.tolist()),
+        rule="one standard error",
+        method=MethodRecord.of(DIMENSION_METHOD),
+    )
+
+
+def _annotators(study: Study) -> tuple[AnnotatorRecord, ...] | None:
+    found = study.annotators
+    if found is None:
+        return None
+    seconds = _median_seconds(study)
+    flags = {} if study.findings is None else study.findings.flags()
+    columns = (found.n_answers.tolist(), found.errors.tolist(), found.lows.tolist(), found.highs.tolist())
+    return tuple(
+        AnnotatorRecord(str(name), n, error, low, high, seconds.get(name), tuple(flags.get(str(name), ())))
+        for name, n, error, low, high in zip(found.names.tolist(), *columns, strict=True)
+    )
+
+
+def _median_seconds(study: Study) -> dict[Any, float]:
+    answers = study.answers
+    if answers.seconds is None or answers.annotators is None:
+        return {}
+    names, person = factorize(answers.annotators)
+    order = np.argsort(person, kind="stable")
+    parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
+    known = [part[np.isfinite(part)] for part in parts]
+    return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
+
+
+def _settings(study: Study) -> SettingsRecord:
+    model, chosen = study.model, study.chosen
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
+    decided = {
+        name.removesuffix("_"): getattr(chosen, name)
+        for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
+        if hasattr(chosen, name)
+    }
+    if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
+        decided["dimension_evidence"] = chosen.dimension_evidence_
+    method = METHOD_CLASSES[study.settings.method]
+    if chosen is not model:
+        if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
+            method = type(chosen).__name__
+        else:
+            decided = {"method": MethodRecord.of(chosen).to_dict(), **decided}
+    return SettingsRecord(
+        method,
+        plain_values(parameters | {"n_components": study.n_components}),
+        plain_values(decided),
+        asdict(study.settings),
+        study.weighed,
+    )
+
+
 def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | None = None) -> list[str]:
     """Write the distances between all objects, with their spread where it is known, and return the names of the files.
 
@@ -228,27 +411,21 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
 
 def _write_map(results: StudyResults, folder: Path) -> None:
     """Write a map as CSV, with standard deviations where there are ellipses, and the results."""
-    covariances = results.covariances
-    std = None if covariances is None else np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
-    write_text(folder / MAP, map_csv(results.objects, results.embedding, std))
+    numbers, axes = results.embedding, range(1, results.n_components + 1)
+    names = [f"x{k}" for k in axes]
+    if results.covariances is not None:
+        names += [f"sd{k}" for k in axes]
+        numbers = np.hstack([numbers, np.sqrt(np.diagonal(results.covariances, axis1=1, axis2=2))])
+    write_text(folder / MAP, csv_text(coordinate_rows(results.objects, numbers.tolist(), names)))
     write_text(folder / RESULTS, json.dumps(results.to_dict(), indent=1, allow_nan=False) + "\n")
 
 
 def write_run(
     model: OrdinalEmbedding, results: StudyResults, folder: Path, copied: Mapping[str, Path], log: str = ""
 ) -> None:
-    """Write a study whose map was changed, with files of the study before and a line more in its log.
+    """Write a study whose map was changed, with files of the study before, by their names, and a line more in its log.
 
     What shows the map without the change goes.
-
-    Parameters
-    ----------
-    model, results
-        With the map as it is now.
-    folder : Path
-    copied : mapping from str to Path
-        Files that are as they were, where they exist, by their names.
-    log : str, optional
     """
     with new_run(folder) as new:
         save_model(model, new)
@@ -261,24 +438,6 @@ def write_run(
         if log:
             write_text(new / LOG, log)
         draw_placed(results, new)
-
-
-def map_csv(objects: Sequence[object], points: FloatArray, std: FloatArray | None = None) -> str:
-    """Return a map as CSV: a label, its coordinates and, where known, their standard deviations.
-
-    A label that a spreadsheet would take for a formula gets an apostrophe before it.
-    """
-    names = [f"x{k + 1}" for k in range(points.shape[1])]
-    numbers = points
-    if std is not None:
-        names += [f"sd{k + 1}" for k in range(points.shape[1])]
-        numbers = np.hstack([points, std])
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")  # or a label with a carriage return in it would go without quotes
-    writer.writerow(["object", *names])
-    for label, row in zip(objects, numbers.tolist(), strict=True):
-        writer.writerow([escape_formula(str(label)), *map(repr, row)])
-    return text.getvalue()
 
 
 def log_text(results: StudyResults) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _LATEX_ESCAPES = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\^{}"}
 _LATEX_ESCAPES |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
@@ -12,23 +12,8 @@ _LATEX_ESCAPES |= {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}"}
 
 @dataclass(frozen=True)
 class Work:
-    """A work that can be cited.
+    """A work that can be cited; a name without a comma is that of a group.
 
-    Attributes
-    ----------
-    key : str
-        By which LaTeX calls it.
-    authors : tuple of str
-        ``"Kruskal, J. B."``; a name without a comma is that of a group.
-    title : str
-    year : int or None
-    journal, book : str
-        Where it appeared: one of them, or neither for a program.
-    volume, pages, doi, note : str
-        Empty if there is none.
-
-    Examples
-    --------
     >>> work = Work("kruskal1964", ("Kruskal, J. B.",), "Nonmetric scaling", 1964, journal="Psychometrika", volume="29")
     >>> work.sentence
     'Kruskal, J. B. (1964). Nonmetric scaling. Psychometrika 29.'
@@ -83,10 +68,6 @@ class Work:
         lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
         return f"@{kind}{{{self.key},\n" + ",\n".join(lines) + "\n}"
 
-    def record(self) -> dict[str, Any]:
-        """Return the work as results hold it."""
-        return {"text": self.sentence, "doi": self.doi or None, "bibtex": self.bibtex}
-
 
 def _tex(text: str) -> str:
     return "".join(_LATEX_ESCAPES.get(character, character) for character in text)
@@ -95,8 +76,6 @@ def _tex(text: str) -> str:
 def _title(text: str) -> str:
     r"""Return a title in which names keep their capitals, as styles make small letters of the others.
 
-    Examples
-    --------
     >>> _title("Microcanonical Hamiltonian sampling: IEEE & others")
     'Microcanonical {Hamiltonian} sampling: {IEEE} \\& others'
     """
@@ -104,8 +83,7 @@ def _title(text: str) -> str:
     return " ".join([first, *(re.sub(r"^\w*[A-Z]\w*", r"{\g<0>}", word) for word in others)])
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """A method: what a paper calls it, and the work that introduced it."""
 
     title: str
@@ -139,18 +117,9 @@ METHODS = {
             "Generalized non-metric multidimensional scaling", 2007, book="Proceedings of AISTATS", pages="11-18",
         ),
     ),
-    "SOE": Method(
-        "soft ordinal embedding",
-        _SOE,
-    ),
-    "STE": Method(
-        "stochastic triplet embedding",
-        _STE,
-    ),
-    "TSTE": Method(
-        "t-distributed stochastic triplet embedding",
-        _STE,
-    ),
+    "SOE": Method("soft ordinal embedding", _SOE),
+    "STE": Method("stochastic triplet embedding", _STE),
+    "TSTE": Method("t-distributed stochastic triplet embedding", _STE),
     "CKL": Method(
         "crowd kernel learning",
         Work(
@@ -172,23 +141,17 @@ METHODS = {
             journal="Psychometrika", volume="29", doi="10.1007/BF02289694",
         ),
     ),
-    "LOE": Method(
-        "local ordinal embedding",
-        _SOE,
-    ),
+    "LOE": Method("local ordinal embedding", _SOE),
     "SPE": Method(
         "structure preserving embedding",
-        Work(
-            "shaw2009structure", ("Shaw, B.", "Jebara, T."), "Structure preserving embedding", 2009, book=_ICML
-        ),
+        Work("shaw2009structure", ("Shaw, B.", "Jebara, T."), "Structure preserving embedding", 2009, book=_ICML),
     ),
     "LORE": Method(
         "low-rank ordinal embedding",
         Work(
             "anand2026lore", ("Anand, V.", "others"),
             "LORE: jointly learning the intrinsic dimensionality and relative similarity structure from ordinal data",
-            2026,
-            book="International Conference on Learning Representations", doi="10.48550/arXiv.2602.04192",
+            2026, book="International Conference on Learning Representations", doi="10.48550/arXiv.2602.04192",
         ),
     ),
     "FORTE": Method(
@@ -226,16 +189,14 @@ def method_title(class_name: str) -> str:
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
-    """Return what a paper that shows a map should cite: the program, and the method's source where it has one.
-
-    Examples
-    --------
-    >>> [work["text"][:20] for work in citations("CKL", "0.1.0")]
-    ['The nearer developer', 'Tamuz, O., Liu, C., ']
-    """
+    """Return what a paper that shows a map should cite: the program, and the method's source where it has one."""
     source = METHODS[method].source if method in METHODS else None
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
         note=f"Version {version}",
     )  # fmt: skip
-    return [work.record() for work in (program, *([source] if source is not None else []))]
+    return [
+        {"text": work.sentence, "doi": work.doi or None, "bibtex": work.bibtex}
+        for work in (program, source)
+        if work is not None
+    ]

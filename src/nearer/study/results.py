@@ -1,59 +1,333 @@
 """What a study has found, as records: `results.json` is their `to_dict`, and a report needs nothing else.
 
-Results are files, and files get damaged and edited. All of it is checked once, as it is read, and trusted from then on.
-`FORMAT` grows with each change that a reader has to know of.
+None is what is not known, or was not asked for. Results are files, and files get damaged and edited. All of it is
+checked once, as it is read, and trusted from then on. `FORMAT` grows with each change that a reader has to know of.
 """
 
 from __future__ import annotations
 
-import platform
+import itertools
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from importlib.metadata import version
+from dataclasses import asdict, dataclass, field, fields
+from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.findings import Severity
-from nearer._common.formatting import percent, pluralize
-from nearer._common.json_files import parse_json, plain_values
-from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Result, Share, stored_as
-from nearer.data.comparisons import Comparisons
-from nearer.data.labels import factorize
-from nearer.evaluation.dimension import NO_DIMENSION
-from nearer.study.methods import METHOD_CLASSES, citations
-from nearer.study.records import (
-    AnnotatorRecord,
-    AnswerSource,
-    CatchRecord,
-    CitationRecord,
-    CurveStep,
-    DataSummary,
-    DimensionRecord,
-    ErrorRecord,
-    FindingRecord,
-    LeftOutRecord,
-    MarginRecord,
-    MethodRecord,
-    PlacedRecord,
-    RegionRecord,
-    ReproducibilityRecord,
-    SettingsRecord,
-    TrendRecord,
-    check_length,
-)
-from nearer.study.study import DIMENSION_METHOD, Provenance, Study, margins_histogram
+from nearer._common.formatting import decimals, percent, pluralize
+from nearer._common.json_files import parse_json
+from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Number, Result, Share, stored_as
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.evaluation.ceiling import NoiseCeiling
 
 FORMAT = 2
 #: A value of an attribute for each object.
 Column: TypeAlias = list[int | float | str | None]
 RESULTS = "results.json"
 _RERUN_ADVICE = "; write the results again with: nearer fit"
-_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+#: The code of the finding that the chains of a posterior disagree.
+NOT_CONVERGED = "not-converged"
+
+
+class _Record(Result):
+    """A part of the results."""
+
+    #: Fields that are left out of the file where they are None.
+    optional: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {key: value for key, value in super().to_dict().items() if value is not None or key not in self.optional}
+
+
+@dataclass(frozen=True)
+class LeftOutRecord(_Record):
+    """Rows that were left out on purpose: the rule, as `nearer.io.answers.LeftOut` has it, and in words."""
+
+    n_rows: Count
+    column: str
+    sign: str
+    values: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True)
+class CatchRecord(_Record):
+    """Answers to catch questions, and right ones among them, of each person."""
+
+    people: tuple[str, ...]
+    n_asked: tuple[Count, ...]
+    n_right: tuple[Count, ...]
+    column: str = ""
+    by: Literal["expected", "majority"] = "expected"
+
+
+@dataclass(frozen=True)
+class Lot(_Record):
+    """Answers that came together."""
+
+    file: str
+    sha256: str | None = None
+    n_answers: Count | None = None
+    command: str | None = None
+    optional = ("sha256", "n_answers", "command")
+
+
+@dataclass(frozen=True)
+class AnswerSource(_Record):
+    """The files of the answers, and what was left out of them; lots where answers were added later."""
+
+    file: str | None = None
+    sha256: str | None = None
+    kind: str | None = None
+    n_answers: Count | None = None
+    n_bad: Count | None = None
+    n_undecided: Count | None = None
+    left_out: tuple[LeftOutRecord, ...] = ()
+    n_files: Count | None = None
+    catches: CatchRecord | None = None
+    lots: tuple[Lot, ...] | None = None
+    optional = ("lots",)
+
+
+@dataclass(frozen=True)
+class DataSummary(_Record):
+    """Counts of the comparisons; None for what the answers do not say."""
+
+    n_objects: Count | None = None
+    n_comparisons: Count | None = None
+    n_annotators: Count | None = None
+    n_trials: Count | None = None
+    n_unseen: Count | None = None
+    n_triads: Count | None = None
+    n_possible_triads: Count | None = None
+
+
+@dataclass(frozen=True)
+class RegionRecord(_Record):
+    """What the ellipses are: credible regions of a posterior, or confidence regions by resampling whole units."""
+
+    kind: Literal["confidence", "credible"]
+    n_resamples: Count | None = None
+    unit: str | None = None
+    n_dimensions: Annotated[int, Bounds(1)] | None = None
+    optional = ("n_dimensions",)
+
+
+@dataclass(frozen=True)
+class ReproducibilityRecord(_Record):
+    """Split-half reliability of the distances."""
+
+    reliability: Share
+    unit: str | None = None
+    half: Annotated[float, Bounds(-1, 1)] | None = None
+    low: Share | None = None
+    high: Share | None = None
+    n_splits: Annotated[int, Bounds(1)] | None = None
+    n_objects: Count | None = None
+    validity: Share | None = None
+
+
+@dataclass(frozen=True)
+class ErrorRecord(_Record):
+    """Errors on held-out comparisons, of what the method predicts and of the map, and the noise ceiling."""
+
+    held_out: Share | None = None
+    low: float | None = None
+    high: float | None = None
+    map: Share | None = None
+    map_low: float | None = None
+    map_high: float | None = None
+    ceiling: Share | None = None
+    ceiling_at_most: Share | None = None
+    ceiling_low: float | None = None
+    ceiling_high: float | None = None
+    chance: Share = 0.5
+    n_folds: Count | None = None
+    unit: str | None = None
+
+    @property
+    def best(self) -> NoiseCeiling | None:
+        """The noise ceiling with its interval, which may be vague."""
+        return NoiseCeiling.read(asdict(self))
+
+    @property
+    def informative_ceiling(self) -> NoiseCeiling | None:
+        """The noise ceiling, unless it is vague."""
+        return NoiseCeiling.read_informative(asdict(self))
+
+    @property
+    def of_map(self) -> tuple[float, float | None, float | None] | None:
+        """The error of the map with its interval, or that of the whole solution where it has none."""
+        if self.map is not None:
+            return self.map, self.map_low, self.map_high
+        return None if self.held_out is None else (self.held_out, self.low, self.high)
+
+    @property
+    def has_other_predictor(self) -> bool:
+        """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
+        return None not in (self.map, self.held_out) and decimals(self.map) != decimals(self.held_out)
+
+
+@dataclass(frozen=True)
+class MarginRecord(_Record):
+    """The histogram of the margins of all answers."""
+
+    edges: tuple[Number, ...]
+    counts: Annotated[tuple[Amount, ...], Bounds(1)]
+    share_negative: Share | None = None
+
+    def __post_init__(self) -> None:
+        check_length("margins.edges", self.edges, len(self.counts) + 1)
+        if any(right < left for left, right in itertools.pairwise(self.edges)):
+            raise ValueError("margins.edges must ascend")
+
+
+@dataclass(frozen=True)
+class CurveStep(_Record):
+    """A point of the learning curve, with the standard error of the fall of the error from there to the last point."""
+
+    n_comparisons: Amount
+    error: Share
+    low: float | None = None
+    high: float | None = None
+    fall_error: Amount | None = None
+
+
+@dataclass(frozen=True)
+class TrendRecord(_Record):
+    """Where the learning curve leads."""
+
+    kind: Literal["guessing", "unknown", "falls", "settled"]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class MethodRecord(_Record):
+    """A method and the settings that it was given, without dimension and seed."""
+
+    name: str
+    parameters: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, model: OrdinalEmbedding) -> Self:
+        """Return the record of an estimator."""
+        usual = {name: parameter.default for name, parameter in signature(type(model)).parameters.items()}
+        given = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name]}
+        given = {name: value for name, value in given.items() if name not in ("n_components", "random_state")}
+        return cls(type(model).__name__, given)
+
+
+@dataclass(frozen=True)
+class DimensionRecord(_Record):
+    """Held-out errors of maps of several dimensions, and which was chosen by them."""
+
+    candidates: Annotated[tuple[Annotated[int, Bounds(1)], ...], Bounds(1)]
+    errors: tuple[Share, ...]
+    standard_errors: tuple[Amount | None, ...] | None = None
+    chosen: Annotated[int, Bounds(1)] | None = None
+    reliabilities: tuple[Share, ...] | None = None
+    rule: str | None = None
+    method: MethodRecord | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("errors", "standard_errors"):
+            if getattr(self, name) is not None:
+                check_length(f"dimension.{name}", getattr(self, name), len(self.candidates))
+
+
+@dataclass(frozen=True)
+class AnnotatorRecord(_Record):
+    """A person, judged by a map of the others."""
+
+    name: str
+    n_answers: Count | None = None
+    error: Share | None = None
+    low: float | None = None
+    high: float | None = None
+    median_seconds: Amount | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingRecord(_Record):
+    """A finding about the answers, with its text."""
+
+    code: str | None = None
+    severity: Severity
+    numbers: dict[str, Any] = field(default_factory=dict)
+    concerned: tuple[Any, ...] = ()
+    title: str
+    text: str
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SettingsRecord(_Record):
+    """The method with its settings, what the data chose of them, and the settings of the run."""
+
+    method: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    chosen: dict[str, Any] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    weighed: bool = False
+
+    def __post_init__(self) -> None:
+        _ = self.chosen_method, self.dimension_evidence
+
+    @property
+    def chosen_method(self) -> MethodRecord | None:
+        """The method that predicted held-out answers best, where several were tried."""
+        found = self.chosen.get("method")
+        return None if found is None else MethodRecord.from_dict(found, "settings.chosen.method")
+
+    @property
+    def dimension_evidence(self) -> tuple[float, ...]:
+        """The posterior probability of 1, 2, ... dimensions; empty where it is not known."""
+        return _Evidence.from_dict(self.chosen, "settings.chosen").dimension_evidence or ()
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension that a posterior determined."""
+        return _Evidence.from_dict(self.chosen, "settings.chosen").dimension
+
+
+@dataclass(frozen=True)
+class _Evidence(_Record):
+    """What a posterior says of the number of dimensions."""
+
+    dimension_evidence: Annotated[tuple[Share, ...], Bounds(1)] | None = None
+    dimension: Annotated[int, Bounds(1)] | None = None
+
+
+@dataclass(frozen=True)
+class PlacedRecord(_Record):
+    """Objects that were placed on the map later."""
+
+    objects: Annotated[tuple[str, ...], Bounds(1)]
+    n_answers: Count | None = None
+    n_unsure: Count | None = None
+    title: str | None = None
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CitationRecord(_Record):
+    """A work to cite."""
+
+    text: str
+    doi: str | None = None
+    bibtex: str | None = None
+
+
+def check_length(place: str, values: tuple[Any, ...], wanted: int) -> None:
+    """Check how many numbers a list holds."""
+    if len(values) != wanted:
+        raise ValueError(f"{place} must hold {pluralize(wanted, 'number')}; got {len(values)}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -255,201 +529,3 @@ def _check_matrix(name: str, array: FloatArray, shape: tuple[int | None, ...]) -
         row = int(np.argwhere(~finite)[0, 0])
         raise ValueError(f"{name}: row {row} holds a value that is not a finite number")
     return array.shape
-
-
-def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
-    """Return what a study has found, for its file and its report."""
-    model, settings = study.model, study.settings
-    summary = study.answers.comparisons.summary()
-    places = study.places
-    found = StudyResults(
-        title=provenance.title,
-        source=_source(study, provenance),
-        counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
-        objects=tuple(map(str, model.objects_.tolist())),
-        embedding=model.embedding_,
-        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
-        covariances=None if places is None else places.covariances,
-        regions=_regions(study),
-        level=settings.level,
-        scales=None
-        if places is None
-        else tuple(places.radius(settings.level, n_axes) for n_axes in range(1, min(study.n_components, 3) + 1)),
-        ellipse_size=study.ellipse_size,
-        reproducibility=_reproducibility(study),
-        error=_error(study),
-        margins=_margins(study),
-        learning_curve=_curve(study),
-        trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
-        dimension=_dimension(study),
-        annotators=_annotators(study),
-        findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
-        settings=_settings(study),
-        notes=study.notes,
-        missing=study.missing,
-        interrupted=study.interrupted,
-        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
-        seed=settings.seed,
-        command=provenance.command,
-        date=provenance.date,
-        seconds=seconds,
-        citations=tuple(CitationRecord(**each) for each in citations(type(study.chosen).__name__, version("nearer"))),
-    )
-    if found.lacks_dimension:
-        shown = pluralize(study.n_components, "dimension")
-        found = replace(found, notes=(*found.notes, f"{NO_DIMENSION}; the map of {shown} is for show"))
-    return StudyResults.from_dict(found.to_dict())  # as readers of the file have it: None for what is not finite
-
-
-def _source(study: Study, provenance: Provenance) -> AnswerSource:
-    answers, report = study.answers, study.answers.report
-    return AnswerSource(
-        file=provenance.file or answers.source,
-        sha256=provenance.sha256,
-        kind=answers.kind,
-        n_answers=len(answers) if provenance.n_answers is None else provenance.n_answers,
-        n_bad=report.n_bad,
-        n_undecided=report.n_undecided,
-        left_out=tuple(LeftOutRecord.from_dict(left.to_dict()) for left in report.left_out),
-        n_files=answers.n_files if provenance.n_files is None else provenance.n_files,
-        catches=None if report.catches is None else CatchRecord(**report.catches._asdict()),
-        lots=provenance.lots or None,
-    )
-
-
-def share_known(judged: Comparisons, fitted: Comparisons) -> float:
-    """Return the share of comparisons that are, as they were answered, among others over the same objects.
-
-    Examples
-    --------
-    >>> share_known(Comparisons.from_triplets([[0, 1, 2], [1, 0, 2]]), Comparisons.from_triplets([[0, 1, 2]]))
-    0.5
-    """
-    known = {row.tobytes() for row in np.ascontiguousarray(fitted.reindex(judged.objects).oriented, dtype=np.int64)}
-    rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
-    return float(np.mean([row.tobytes() in known for row in rows]))
-
-
-def _regions(study: Study) -> RegionRecord | None:
-    if study.places is None:
-        return None
-    if study.is_distribution:
-        return RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
-    return RegionRecord("confidence", study.settings.n_resamples, study.places.by)
-
-
-def _reproducibility(study: Study) -> ReproducibilityRecord | None:
-    if study.distances is None:
-        return None
-    found = asdict(study.distances)
-    return ReproducibilityRecord(unit=found.pop("by"), **found)
-
-
-def _error(study: Study) -> ErrorRecord | None:
-    if study.error is None:
-        return None
-    found, ceiling = study.error, study.ceiling
-    error = ErrorRecord(
-        held_out=found.error,
-        low=found.low,
-        high=found.high,
-        map=found.map_error,
-        map_low=found.map_low,
-        map_high=found.map_high,
-        n_folds=found.n_splits,
-        unit=found.by,
-    )
-    if ceiling is None:
-        return error
-    return replace(
-        error,
-        ceiling=ceiling.error,
-        ceiling_at_most=ceiling.at_most,
-        ceiling_low=ceiling.low,
-        ceiling_high=ceiling.high,
-    )
-
-
-def _margins(study: Study) -> MarginRecord:
-    found = margins_histogram(study)
-    return MarginRecord(tuple(found["edges"].tolist()), tuple(found["counts"].tolist()), found["share_negative"])
-
-
-def _curve(study: Study) -> tuple[CurveStep, ...] | None:
-    if study.curve is None:
-        return None
-    curve = study.curve
-    fall_errors = (
-        [None] * len(curve.sizes) if curve.fall_errors is None else [_finite(each) for each in curve.fall_errors]
-    )
-    columns = (curve.sizes, curve.errors, curve.lows, curve.highs)
-    rows = zip(*(np.asarray(column).tolist() for column in columns), fall_errors, strict=True)
-    return tuple(CurveStep(*row) for row in rows)
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _dimension(study: Study) -> DimensionRecord | None:
-    found = study.dimension
-    if found is None:
-        return None
-    return DimensionRecord(
-        candidates=tuple(found.candidates.tolist()),
-        errors=tuple(found.errors.tolist()),
-        standard_errors=tuple(found.standard_errors.tolist()),
-        chosen=found.chosen,
-        reliabilities=None if found.reliabilities is None else tuple(found.reliabilities.tolist()),
-        rule="one standard error",
-        method=MethodRecord.of(DIMENSION_METHOD),
-    )
-
-
-def _annotators(study: Study) -> tuple[AnnotatorRecord, ...] | None:
-    found = study.annotators
-    if found is None:
-        return None
-    seconds = _median_seconds(study)
-    flags = {} if study.findings is None else study.findings.flags()
-    columns = (found.n_answers.tolist(), found.errors.tolist(), found.lows.tolist(), found.highs.tolist())
-    return tuple(
-        AnnotatorRecord(str(name), n, error, low, high, seconds.get(name), tuple(flags.get(str(name), ())))
-        for name, n, error, low, high in zip(found.names.tolist(), *columns, strict=True)
-    )
-
-
-def _median_seconds(study: Study) -> dict[Any, float]:
-    answers = study.answers
-    if answers.seconds is None or answers.annotators is None:
-        return {}
-    names, person = factorize(answers.annotators)
-    order = np.argsort(person, kind="stable")
-    parts = np.split(answers.seconds[order], np.cumsum(np.bincount(person))[:-1])
-    known = [part[np.isfinite(part)] for part in parts]
-    return {name: float(np.median(part)) for name, part in zip(names.tolist(), known, strict=True) if len(part)}
-
-
-def _settings(study: Study) -> SettingsRecord:
-    model, chosen = study.model, study.chosen
-    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
-    decided = {
-        name.removesuffix("_"): getattr(chosen, name)
-        for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
-        if hasattr(chosen, name)
-    }
-    if study.settings.n_components is None and hasattr(chosen, "dimension_evidence_"):
-        decided["dimension_evidence"] = chosen.dimension_evidence_
-    method = METHOD_CLASSES[study.settings.method]
-    if chosen is not model:
-        if getattr(model, "cv_results_", None) is None:  # too few answers to choose by
-            method = type(chosen).__name__
-        else:
-            decided = {"method": MethodRecord.of(chosen).to_dict(), **decided}
-    return SettingsRecord(
-        method,
-        plain_values(parameters | {"n_components": study.n_components}),
-        plain_values(decided),
-        asdict(study.settings),
-        study.weighed,
-    )

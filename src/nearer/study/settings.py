@@ -130,43 +130,15 @@ class RunSettings:
 
 
 class AnnotatorWeighted(BaseEstimator):
-    """A method fitted to answers that are weighted by the reliability of the person.
+    """A copy of a method, ``method_``, fitted to answers that are weighted by the reliability of the person.
 
     Reliability is estimated from the answers that the method is fitted to, and from no others: with weights from all
     answers, those held out would have influenced their own weights. Where the answers are so few that nobody is better
     than chance against a map of the others, all weights are equal.
-
-    Parameters
-    ----------
-    method : estimator of `nearer.embedding`
-        A copy of it is fitted.
-    random_state : None, int, SeedSequence, Generator or RandomState
-        For the maps that people are judged by, and for their groups.
-
-    Attributes
-    ----------
-    method_ : estimator
-        The copy, fitted to weighted answers.
-    embedding_ : ndarray, shape (n, p)
-        Its map.
-    is_weighted_ : bool
-        Whether some people count more than others.
-
-    Examples
-    --------
-    >>> from nearer import Comparisons
-    >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> points, judgments = make_gaussian(15, 2, random_state=0), []
-    >>> for person, flipped in enumerate([0.1, 0.1, 0.1, 0.5]):
-    ...     rows = sample_triplets(points, 200, flipped=flipped, random_state=person).rows
-    ...     judgments.append(Comparisons.from_triplets(rows, annotators=[f"p{person}"] * 200, n_objects=15))
-    >>> model = AnnotatorWeighted(CKL(2), random_state=0).fit(Comparisons.concatenate(judgments)).method_
-    >>> bool(model.comparisons_.weights[-200:].max() < 0.5 * model.comparisons_.weights[:600].min())
-    True
     """
 
     method_: OrdinalEmbedding
-    is_weighted_: bool
+    is_weighted_: bool  # whether some people count more than others
 
     def __init__(self, method: OrdinalEmbedding, *, random_state: RandomState = None) -> None:
         self.method = method

@@ -50,13 +50,12 @@ from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.optimize.problems.margins import error_from_margins
-from nearer.study.records import NOT_CONVERGED
+from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import AnnotatorWeighted, RunSettings
 
 if TYPE_CHECKING:
     from nearer.io.multi_file import FileList
-    from nearer.study.records import Lot
-    from nearer.study.results import StudyResults
+    from nearer.study.results import Lot, StudyResults
 
 N_MARGIN_BINS = 40
 CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -64,10 +63,8 @@ CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5, 6, 8, 10)
 #: beyond the true one.
 DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+# Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
+_MIN_CHOSEN_ONCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -76,14 +73,13 @@ class Provenance:
 
     Parameters
     ----------
-    title : str
+    title, command : str
     file, sha256 : str, optional
         Of the answers; the name is theirs if left out.
     n_files, n_answers : int, optional
         Counted in the answers if left out.
     lots : tuple of Lot
         Where answers were added to earlier ones.
-    command : str, optional
     date : str
         Now if left out.
     """
@@ -95,7 +91,7 @@ class Provenance:
     n_answers: int | None = None
     lots: tuple[Lot, ...] = ()
     command: str | None = None
-    date: str = field(default_factory=_now)
+    date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
 
     @classmethod
     def of_files(cls, files: FileList, arguments: Sequence[str], title: str | None = None) -> Self:
@@ -110,20 +106,13 @@ class Study:
 
     Attributes
     ----------
-    answers : Answers
-    settings : RunSettings
+    answers, settings
+        What the map is made of, and how.
     model : estimator
         Fitted to all answers.
-    dimension : DimensionChoice or None
-    error : HeldOutError or None
-    places : Bootstrap or None
-        Where each object may lie.
-    ceiling : NoiseCeiling or None
-    annotators : AnnotatorReliability or None
-    curve : LearningCurve or None
-    distances : SplitHalf or None
-        How reproducible the distances of the map are.
-    findings : Findings or None
+    dimension, error, places, ceiling, annotators, curve, distances, findings
+        What was found out: the choice of the dimension, the held-out error, where each object may lie, the noise
+        ceiling, the reliability of people and of distances, the learning curve, and findings about the answers.
     notes : tuple of str
         Remarks on the run, a sentence each: what it did to the answers, and why something is missing.
     missing : tuple of str
@@ -263,12 +252,8 @@ def fit_study(
     settings : RunSettings
     checkpoint : callable, optional
         Called with the study as soon as there is a map, and again after each analysis.
-    log_step : callable, optional
-        Called with the name of each step before it begins.
-    notes : tuple of str, optional
-        Remarks that precede those of the run itself.
-    transform : callable, optional
-        Called with the fitted model before any analysis; returns it with its map rotated.
+    log_step, notes, transform
+        As for `run_study`.
 
     Returns
     -------
@@ -276,8 +261,11 @@ def fit_study(
         After Ctrl-C, with the analyses that were complete; before there is a map, KeyboardInterrupt is raised.
     """
     _check_people(answers.comparisons, settings)
-    settings = settings.for_answers(answers.comparisons)
+    asked, settings = settings, settings.for_answers(answers.comparisons)
     dimension, notes = None, (*notes, *answers.report.notes)
+    if settings.method != asked.method:
+        reason = "for so many answers, or objects, a posterior of maps would take minutes"
+        notes += (f"{reason}: held-out answers choose a method (--method posterior takes it all the same)",)
     n_components = settings.n_components
     if n_components is None and not settings.chooses_dimension:
         log_step("number of dimensions")
@@ -347,13 +335,16 @@ def _with_consistent_findings(study: Study) -> Study:
 
 def _check_people(comparisons: Comparisons, settings: RunSettings) -> None:
     """Refuse settings that need to know who answered, where that is not known."""
-    needs = {"by annotators": settings.by == "annotators", "weighing": settings.weigh_annotators}
-    asked = [name for name, on in needs.items() if on]
-    if asked and (comparisons.annotators is None or len(factorize(comparisons.annotators)[0]) < 2):
+    asked = "by annotators" if settings.by == "annotators" else "weighing" if settings.weigh_annotators else ""
+    if asked and not _has_people(comparisons):
         raise ValueError(
-            f"{asked[0]} needs answers of at least two people, and the file does not say who answered, or names one; "
+            f"{asked} needs answers of at least two people, and the file does not say who answered, or names one; "
             "name the column with --columns annotator=NAME"
         )
+
+
+def _has_people(comparisons: Comparisons) -> bool:
+    return comparisons.annotators is not None and len(factorize(comparisons.annotators)[0]) > 1
 
 
 def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[DimensionChoice | None, str]:
@@ -372,38 +363,23 @@ def choose_dimensions(comparisons: Comparisons, settings: RunSettings) -> tuple[
 
 @dataclass(frozen=True)
 class Analysis:
-    """Something to find out about a map.
+    """Something to find out about a map."""
 
-    Attributes
-    ----------
-    name : str
-        The field of `Study` that it fills.
-    title : str
-        In words.
-    seed_number : int
-        Keeps its random numbers apart from those of the others. Never changed, or results would.
-    compute : callable
-        Returns it, from the study so far and a seed; ValueError if that is impossible.
-    applies : callable
-        Whether it was asked for, and is possible with these answers.
-    """
-
-    name: str
+    name: str  # the field of `Study` that it fills
     title: str
-    seed_number: int
-    compute: Callable[[Study, int], Any]
+    seed_number: int  # keeps its random numbers apart from those of the others; never changed, or results would
+    compute: Callable[[Study, int], Any]  # from the study so far and a seed; ValueError if that is impossible
     applies: Callable[[Study], bool] = lambda study: True
 
 
 def _error(study: Study, seed: int) -> HeldOutError:
-    settings = study.settings
-    return held_out_error(
-        _weighted_like_map(settings, settings.estimator(study.n_components)._for_cross_validation()),
-        study.answers.comparisons,
-        by=settings.by,
-        level=settings.level,
-        random_state=seed,
-    )
+    settings, comparisons = study.settings, study.answers.comparisons
+    if study.chosen is study.model or len(comparisons) < _MIN_CHOSEN_ONCE:
+        method = settings.estimator(study.n_components)._for_cross_validation()
+    else:
+        method = study.chosen._with_chosen_settings()._for_cross_validation()
+    weighted = _weighted_like_map(settings, method)
+    return held_out_error(weighted, comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 
 def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
@@ -413,24 +389,16 @@ def _ceiling(study: Study, seed: int) -> NoiseCeiling | None:
 
 def _findings(study: Study, seed: int) -> Findings:
     """Run the checks of `nearer check` with the same seed, without those of maps, which this one replaces."""
-    settings = study.settings
-    without = [check_distances] if settings.quick else MAP_CHECKS
+    settings, model = study.settings, study.chosen
     findings = check(
         study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
-        without=without,
+        without=[check_distances] if settings.quick else MAP_CHECKS,
     )  # fmt: skip
-    disagreement = _disagreement_of_chains(study)
-    return findings if disagreement is None else replace(findings, items=(*findings.items, disagreement))
-
-
-def _disagreement_of_chains(study: Study) -> Finding | None:
-    """Return the warning that the chains behind a posterior have not converged, or None."""
-    model = study.chosen
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
-        return None
+        return findings
     distances = model.diagnostics_["distances"]
     numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
-    return Finding(NOT_CONVERGED, "warning", numbers=numbers)
+    return replace(findings, items=(*findings.items, Finding(NOT_CONVERGED, "warning", numbers=numbers)))
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:
@@ -458,8 +426,7 @@ def _annotators(study: Study, seed: int) -> AnnotatorReliability | None:
 
 
 def _annotators_apply(study: Study) -> bool:
-    people = study.answers.comparisons.annotators
-    return not study.settings.quick and people is not None and len(factorize(people)[0]) > 1
+    return not study.settings.quick and _has_people(study.answers.comparisons)
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:

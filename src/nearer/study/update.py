@@ -1,21 +1,9 @@
 """A study brought up to date: fitted anew with further answers, with new objects placed on its map, or rotated.
 
-**Update.** A stored model has its comparisons, with people, trials and weights; they are joined with the new ones, and
-the run is repeated with the same settings. The new map is rotated, and reflected, onto the old one, which changes no
-distance, so that readers find every object where it was. How far objects have moved is measured once the new map is
-also scaled onto the old one, in units of its typical (root mean square) distance between two objects.
-
-**Placement.** The objects of the study stay where they are, with their ellipses, and all figures are still those of the
-map before. Where a new object may lie is found by placing it again by answers with random weights (the Bayesian
-bootstrap, as in `nearer.evaluation`), a weight for each trial, while the others are held fixed,
-
-    C_new = mean over resamples of (x* - x) (x* - x)^T  +  mean over the objects of the study of C_i.
-
-The second part is the uncertainty of the objects that it is placed by: a new object is known no better than they are.
-With fewer than ten trials an object gets the spread of the whole map. A `PosteriorEmbedding` has draws of new objects
-given each of its maps, and needs none of this.
-
-**Rotation** changes no distance, and nothing that was found out about the map: errors, margins and sizes of ellipses.
+The new map is rotated, and reflected, onto the old one, which changes no distance, so that readers find every object
+where it was; how far objects have moved is measured once it is also scaled. A placed object moves no other, and its
+ellipse is that of placing it by answers with random weights (the Bayesian bootstrap, a weight a trial), plus the mean
+of those of the objects that it is placed by: it is known no better than they are.
 """
 
 from __future__ import annotations
@@ -50,8 +38,7 @@ from nearer.io.answers import LeftOut
 from nearer.io.labels import match_labels
 from nearer.study.figures import FIGURES, read_attributes
 from nearer.study.folder import LOG, has_study, run_study, write_run
-from nearer.study.records import CatchRecord, Lot, PlacedRecord
-from nearer.study.results import StudyResults, read_results, share_known
+from nearer.study.results import CatchRecord, Lot, PlacedRecord, StudyResults, read_results
 from nearer.study.settings import RunSettings
 from nearer.study.study import Provenance, Study
 
@@ -66,15 +53,7 @@ _SPREAD_COLUMN = re.compile(r"sd\d+")  # of embedding.csv, which holds no coordi
 
 @dataclass(frozen=True, eq=False)
 class StoredStudy:
-    """A study in a folder.
-
-    Attributes
-    ----------
-    model : estimator
-        Fitted.
-    results : StudyResults
-    folder : Path
-    """
+    """A study in a folder, with its fitted model."""
 
     model: OrdinalEmbedding
     results: StudyResults
@@ -124,27 +103,14 @@ class StoredStudy:
 
 @dataclass(frozen=True)
 class Changes(Result):
-    """What further answers have changed.
-
-    Attributes
-    ----------
-    n_added : int
-        Answers.
-    new_objects : tuple of str
-    error_before, error_after : float or None
-        On held-out answers.
-    error_of_old_map_on_new_answers : float or None
-        As far as they are about its objects.
-    moved : dict from str to float
-        How far each object on both maps has moved, in typical distances between two of them; most first.
-    """
+    """What further answers have changed; errors are of held-out answers."""
 
     n_added: int
     new_objects: tuple[str, ...]
     error_before: float | None
     error_after: float | None
-    error_of_old_map_on_new_answers: float | None
-    moved: dict[str, float]
+    error_of_old_map_on_new_answers: float | None  # as far as they are about its objects
+    moved: dict[str, float]  # of objects on both maps, in typical distances between two of them; most first
 
     def summary(self) -> str:
         """Return the changes, a line each."""
@@ -174,19 +140,9 @@ def update_study(
 ) -> tuple[Study, Changes]:
     """Fit a map anew with further answers, rotate it onto the one before, and write the study.
 
-    Parameters
-    ----------
-    earlier : StoredStudy
-    new : Answers
-    folder : Path
-        As for `run_study`; that of the earlier study is left as it was until the new one is complete.
-    lot : Provenance, optional
-        Of the new answers.
-    despite_errors : bool
-    log_step : callable, optional
-        Called with the name of each step before it begins.
-    log_note : callable, optional
-        Called with each remark on how the answers fit together.
+    Arguments are those of `run_study`, with a stored study and the provenance ``lot`` of the new answers; ``log_note``
+    is called with each remark on how the answers fit together. The folder of the earlier study is left as it was until
+    the new one is complete.
     """
     settings = earlier.settings
     lot = lot or Provenance(file=new.source)
@@ -289,6 +245,13 @@ def _missing_rules(earlier: StoredStudy, new: Answers) -> list[str]:
 def _left_out(earlier: StoredStudy) -> list[LeftOut]:
     """Return what was left out of the earlier answers."""
     return [LeftOut(left.n_rows, left.column, left.sign, left.values) for left in earlier.results.source.left_out]
+
+
+def share_known(judged: Comparisons, fitted: Comparisons) -> float:
+    """Return the share of comparisons that are, as they were answered, among others over the same objects."""
+    known = {row.tobytes() for row in np.ascontiguousarray(fitted.reindex(judged.objects).oriented, dtype=np.int64)}
+    rows = np.ascontiguousarray(judged.oriented, dtype=np.int64)
+    return float(np.mean([row.tobytes() in known for row in rows]))
 
 
 def _share_repeated(added: Comparisons, old: Comparisons) -> tuple[float, float]:
@@ -394,25 +357,13 @@ def error_on_new(earlier: OrdinalEmbedding, new: Answers) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Objects that were placed on a map.
-
-    Attributes
-    ----------
-    objects : tuple of str
-    points : ndarray, shape (k, p)
-    covariances : ndarray, shape (k, p, p), or None
-        None where the run has none.
-    n_answers : int
-        Answers that mention one of them.
-    n_unsure : int
-        How many of them have too few answers to know where they lie.
-    """
+    """Objects that were placed on a map; covariances are None where the run has none."""
 
     objects: tuple[str, ...]
     points: FloatArray
     covariances: FloatArray | None
-    n_answers: int
-    n_unsure: int = 0
+    n_answers: int  # that mention one of them
+    n_unsure: int = 0  # how many have too few answers to know where they lie
 
 
 def place_objects(
@@ -420,16 +371,7 @@ def place_objects(
 ) -> Placed:
     """Place the objects that a model lacks on its map, and find out where else they may lie.
 
-    Parameters
-    ----------
-    model : fitted estimator
-        Gets the new objects.
-    answers : Answers
-        That compare them with those on the map.
-    covariances : ndarray, shape (n, p, p), or None
-        Of the objects on the map; without them the new ones get none.
-    random_state : None, int, SeedSequence, Generator or RandomState
-        For the weights.
+    The model gets them. Without covariances of the objects on the map the new ones get none.
     """
     before, untouched = model.n_objects_, copy.deepcopy(model)
     comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
@@ -495,11 +437,7 @@ def write_placed(stored: StoredStudy, new: Placed, folder: Path, command: str | 
 def read_coordinates(path: Path, objects: Sequence[str]) -> FloatArray:
     """Return where objects lie on another map, (n, q), NaN for those that are not on it.
 
-    Parameters
-    ----------
-    path : Path
-        The folder of a study, or a CSV with a column of labels and a column of numbers for each axis.
-    objects : sequence of str
+    The map is the folder of a study, or a CSV with a column of labels and a column of numbers for each axis.
     """
     if path.is_dir():
         other = read_results(path)
@@ -526,18 +464,7 @@ def objects_on_both(places: FloatArray, seen: NDArray[np.bool_]) -> NDArray[np.b
 
 
 def rotate_study(stored: StoredStudy, axes: FloatArray, folder: Path, note: str) -> StoredStudy:
-    """Write a copy of a study with its map rotated, and return it.
-
-    Parameters
-    ----------
-    stored : StoredStudy
-    axes : ndarray, shape (p, p)
-        Orthogonal; the map becomes ``embedding @ axes``.
-    folder : Path
-        Of the copy.
-    note : str
-        How it was rotated, for the log and the page.
-    """
+    """Write a copy of a study with its map rotated, ``embedding @ axes``, and a note on how, and return it."""
     if has_study(folder) and folder.resolve() == stored.folder.resolve():
         raise ValueError(f"{folder} has the map that is to be rotated; choose another folder with --out")
     rotated = rotated_results(stored.results, axes)
@@ -549,14 +476,7 @@ def rotate_study(stored: StoredStudy, axes: FloatArray, folder: Path, note: str)
 
 
 def rotated_results(results: StudyResults, axes: FloatArray) -> StudyResults:
-    """Return the results of a rotated map.
-
-    Examples
-    --------
-    >>> results = StudyResults(objects=("a", "b"), embedding=np.array([[0.0, 1.0], [0.0, -1.0]]))
-    >>> rotated_results(results, np.array([[0.0, 1.0], [1.0, 0.0]])).embedding.tolist()
-    [[1.0, 0.0], [-1.0, 0.0]]
-    """
+    """Return the results of a rotated map."""
     points, covariances = results.embedding @ axes + 0.0, results.covariances
     if covariances is not None:
         covariances = axes.T @ covariances @ axes
