@@ -20,20 +20,19 @@ piano. All other instruments are at the same place for both.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
 from nearer._common.randomness import stream
+from nearer._common.tables import csv_text
 from nearer.io import Answers, read_answers
 
 GROUPS = ("listener", "musician")
@@ -136,13 +135,6 @@ class ExampleStudy:
         Which answers are to catch questions.
     careless : str
         The person who did not look.
-
-    Examples
-    --------
-    >>> study = load_example()
-    >>> moved = (study.positions["listener"] != study.positions["musician"]).any(axis=1)
-    >>> study.objects[moved].tolist()
-    ['flute', 'organ', 'saxophone']
     """
 
     answers: Answers
@@ -159,10 +151,6 @@ def load_example() -> ExampleStudy:
 
     There is a careless person in it, catch questions, and two groups who see three of the instruments differently.
     `nearer example DIR` writes the same as files.
-
-    Returns
-    -------
-    ExampleStudy
 
     Examples
     --------
@@ -202,7 +190,7 @@ def study_rows(seed: int = _SEED) -> list[Row]:
         asked = [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
         asked += [(question, 0) for question in shared[first : first + _N_SHARED]]
         asked += [(question, 0) for question in islice(own, _N_OWN)]
-        rows += person.answer(shuffled(asked, rng), INSTRUMENTS, rng)
+        rows += _answers(person, shuffled(asked, rng), INSTRUMENTS, rng)
     return rows
 
 
@@ -215,10 +203,17 @@ def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     placed: list[Row] = []
     for person in people(_N_PEOPLE + 1, _N_LATER, rng):
         triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_LATER_QUESTIONS]
-        new += person.answer([(triple, 0) for triple in triples], everything, rng)
+        new += _answers(person, [(triple, 0) for triple in triples], everything, rng)
         about = shuffled(pairs, rng)[:_N_PLACEMENT_QUESTIONS]
-        placed += person.answer([((*pair, known), 0) for pair in about], everything, rng)
+        placed += _answers(person, [((*pair, known), 0) for pair in about], everything, rng)
     return new, placed
+
+
+def _answers(
+    person: Person, questions: Sequence[Question], instruments: dict[str, Instrument], rng: np.random.Generator
+) -> list[Row]:
+    points = places(person.group, instruments)
+    return [(person.name, person.group, *row) for row in person.choices(questions, list(instruments), points, rng)]
 
 
 @dataclass(frozen=True)
@@ -230,13 +225,6 @@ class Person:
     sharpness: float
     slowness: float
     careless: bool = False
-
-    def answer(
-        self, questions: Sequence[Question], instruments: dict[str, Instrument], rng: np.random.Generator
-    ) -> Iterator[Row]:
-        """Return a row for each question."""
-        for row in self.choices(questions, list(instruments), places(self.group, instruments), rng):
-            yield self.name, self.group, *row
 
     def choices(
         self, questions: Sequence[Question], names: Sequence[str], points: NDArray[np.float64], rng: np.random.Generator
@@ -260,8 +248,7 @@ class Person:
             return np.full(3, 1 / 3)
         others = points[[1, 2, 0]] - points[[2, 0, 1]]
         together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
-        probabilities: NDArray[np.float64] = _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
-        return probabilities
+        return _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
 
 
 def people(
@@ -337,21 +324,17 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> list[str]:
 def example_files() -> dict[str, str]:
     """Return the texts of the files by their names."""
     new, placed = later_rows()
-    attributes = [(name, each.family, each.size_cm) for name, each in (INSTRUMENTS | LATER).items()]
     catch = "\n".join(f"    {first}, {second}, {odd}: {odd}" for first, second, odd in CATCH)
     return {
-        "answers.csv": csv_text(COLUMNS, study_rows()),
-        "attributes.csv": csv_text(("object", "family", "size_cm"), attributes),
-        "new-answers.csv": csv_text(COLUMNS, new),
-        "new-object.csv": csv_text(COLUMNS, placed),
+        "answers.csv": csv_text([COLUMNS, *study_rows()], line_end="\n"),
+        "attributes.csv": object_table(INSTRUMENTS | LATER),
+        "new-answers.csv": csv_text([COLUMNS, *new], line_end="\n"),
+        "new-object.csv": csv_text([COLUMNS, *placed], line_end="\n"),
         "README.txt": _README.format(catch=catch),
     }
 
 
-def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n") -> str:
-    """Return a table as text."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+def object_table(instruments: Mapping[str, Instrument]) -> str:
+    """Return what is known about instruments as the text of a table."""
+    rows = [(name, each.family, each.size_cm) for name, each in instruments.items()]
+    return csv_text([("object", "family", "size_cm"), *rows], line_end="\n")

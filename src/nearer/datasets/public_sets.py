@@ -144,12 +144,6 @@ class MusicSet:
         One of nine genres for each artist.
     n_degenerate : int
         Rows left out because they compare an artist with itself, 17.
-
-    Examples
-    --------
-    >>> rows = Comparisons.from_triplets([[0, 1, 2]])
-    >>> MusicSet(comparisons=rows, names=None, genres=None, n_degenerate=0).comparisons.n_objects
-    3
     """
 
     comparisons: Comparisons
@@ -161,24 +155,15 @@ class MusicSet:
 def fetch_music(data_home: Folder = None) -> MusicSet:
     """Load the music judgments from a local file, or download them once.
 
-    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in
-    ``data_home``, in the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data``
-    as seen from the current folder and from a source checkout. Failing that, the .mat file is downloaded;
-    this needs pooch, an optional dependency.
+    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in ``data_home``, in
+    the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data`` as seen from the current
+    folder and from a source checkout. Failing that, the .mat file is downloaded, which needs pooch. Where neither is
+    possible, a FileNotFoundError says where to put which file.
 
     Parameters
     ----------
     data_home : path, optional
         Folder looked in first. A download is kept there, or in the user's cache when this is None.
-
-    Returns
-    -------
-    MusicSet
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is no local file and no download; the message says where to put which file.
 
     Examples
     --------
@@ -249,11 +234,6 @@ class PublicSet:
         A class of each object, where the file has them.
     cite : str
         The work to cite.
-
-    Examples
-    --------
-    >>> PublicSet(Comparisons.from_triplets([[0, 1, 2]]), None, "Somebody (2020).").comparisons
-    Comparisons(1 triplet over 3 objects)
     """
 
     comparisons: Comparisons
@@ -261,42 +241,20 @@ class PublicSet:
     cite: str
 
 
-Readers: TypeAlias = dict[str, Callable[[Path], PublicSet]]
-
-
 def fetch_cars(data_home: Folder = None) -> PublicSet:
-    r"""Load 7097 answers about 60 cars: which of three is the most central? (Kleindessner and von Luxburg 2017).
+    """Load 7097 answers about 60 cars: which of three is the most central? (Kleindessner and von Luxburg 2017).
 
     Parameters
     ----------
     data_home : path, optional
-        Folder in which ``cars.npz`` or ``60_cars_data.zip`` is looked for first, before the one that the environment
-        variable ``NEARER_DATA`` names. A download, which needs pooch, is kept there, or in the
-        user's cache.
+        As for `fetch_music`; the files are ``cars.npz`` and ``60_cars_data.zip``.
 
     Returns
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is no local file and no download; the message says where to put which file.
-
-    Examples
-    --------
-    Here a file of one answer stands in for the real one: of the cars 1, 2 and 3 the second is central.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "60_cars_data.zip", "w") as archive:
-    ...         archive.writestr("60_cars_data/survey_data.csv", "id,centre,a,b,c,ms\n1,2,1,2,3,900")
-    ...     fetch_cars(folder).comparisons.rows.tolist()
-    [[0, 1, 2], [2, 1, 0]]
     """
-    readers: Readers = {"cars.npz": partial(_npz, cite=_CITE_CARS), CARS.name: _cars}
-    return find_or_download(CARS, readers, data_home)
+    return find_or_download(CARS, {"cars.npz": partial(_npz, cite=_CITE_CARS), CARS.name: _cars}, data_home)
 
 
 def fetch_food(data_home: Folder = None) -> PublicSet:
@@ -305,24 +263,10 @@ def fetch_food(data_home: Folder = None) -> PublicSet:
     Parameters
     ----------
     data_home : path, optional
-        As for `fetch_cars`; the files are ``food.npz``, which knows people and trials, and ``food100-dataset.zip``,
+        As for `fetch_music`; the files are ``food.npz``, which knows people and trials, and ``food100-dataset.zip``,
         which has triplets alone.
-
-    Returns
-    -------
-    PublicSet
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "food100-dataset.zip", "w") as archive:
-    ...         archive.writestr("food100-dataset/all-triplets.csv", "images/b.jpg;images/a.jpg;images/c.jpg")
-    ...     fetch_food(folder).comparisons.objects.tolist()
-    ['a.jpg', 'b.jpg', 'c.jpg']
     """
-    readers: Readers = {"food.npz": partial(_npz, cite=_CITE_FOOD), FOOD.name: _food}
-    return find_or_download(FOOD, readers, data_home)
+    return find_or_download(FOOD, {"food.npz": partial(_npz, cite=_CITE_FOOD), FOOD.name: _food}, data_home)
 
 
 def fetch_nature_scenes(data_home: Folder = None) -> PublicSet:
@@ -331,21 +275,12 @@ def fetch_nature_scenes(data_home: Folder = None) -> PublicSet:
     Parameters
     ----------
     data_home : path, optional
-        As for `fetch_cars`; the file is ``nature_and_vogue_triplets.zip``.
+        As for `fetch_music`; the file is ``nature_and_vogue_triplets.zip``.
 
     Returns
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "nature_and_vogue_triplets.zip", "w") as archive:
-    ...         archive.writestr("nature/nature_triplets.txt", "sea.jpg lake.jpg wood.jpg")
-    ...     fetch_nature_scenes(folder).comparisons.rows.tolist()
-    [[1, 0, 2], [0, 1, 2]]
     """
     return _odd_ones("nature/nature_triplets.txt", data_home)
 
@@ -362,15 +297,6 @@ def fetch_vogue_covers(data_home: Folder = None) -> PublicSet:
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "nature_and_vogue_triplets.zip", "w") as archive:
-    ...         archive.writestr("vogue/vogue_triplets.txt", "may.jpg june.jpg july.jpg")
-    ...     len(fetch_vogue_covers(folder).comparisons)
-    2
     """
     return _odd_ones("vogue/vogue_triplets.txt", data_home)
 
