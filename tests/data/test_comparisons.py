@@ -101,6 +101,11 @@ def test_labels_of_all_kinds(row, objects):
     assert [comparisons.objects.tolist()[index] for index in comparisons.rows[0]] == list(row)
 
 
+def test_labels_that_cannot_be_sorted_stay_those_of_their_rows():
+    comparisons = quadruplet([(3, 1, 2, "x")])  # three of them can, which once moved them
+    assert comparisons.objects[comparisons.rows].tolist() == [[3, 1, 2, "x"]]
+
+
 def test_arrays_of_labels_match_lists_of_labels():
     listed = [("cat", "dog", "car"), ("dog", "cat", "bus")]
     expected = triplet(listed)
@@ -562,6 +567,7 @@ def test_summary_reads_well():
         "1 annotator",
         "3 trials",
     ]
+    assert str(triplet(ROWS, n_objects=5).summary()).startswith("4 triplets over 5 objects, 1 of them never seen\n")
 
 
 # The border of estimators

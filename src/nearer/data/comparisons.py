@@ -294,19 +294,11 @@ class Comparisons:
 
     @property
     def oriented(self) -> Indices:
-        """Near and far pairs with the answers applied, shape (m, 4): every row reads +1.
-
-        Examples
-        --------
-        >>> Comparisons.from_triplets([[0, 1, 2]], y=[-1]).oriented
-        array([[0, 2, 0, 1]])
-        """
+        """Near and far pairs with the answers applied, shape (m, 4): every row reads +1."""
         if self.answers is None:
             return self.quadruplets
-        oriented = np.array(self.quadruplets)
-        reverse = self.answers < 0
-        oriented[reverse] = oriented[reverse][:, [2, 3, 0, 1]]
-        return _read_only(oriented)
+        rows = self.quadruplets
+        return _read_only(np.where(self.answers[:, None] < 0, rows[:, [2, 3, 0, 1]], rows))
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -319,12 +311,7 @@ class Comparisons:
         return np.zeros(len(self), dtype=np.bool_) if self.chosen is None else self.chosen
 
     def reindex(self, objects: Any) -> Self:
-        """Return the same comparisons with rows pointing into another list of labels.
-
-        Parameters
-        ----------
-        objects : sequence of labels
-            Must hold every object that a row mentions.
+        """Return the same comparisons with rows pointing into other labels, which hold all that rows mention.
 
         Examples
         --------
@@ -383,18 +370,9 @@ def as_comparisons(
     n_objects: int | None = None,
     objects: Any = None,
 ) -> Comparisons:
-    """Return comparisons from whatever an estimator or metric was given.
+    """Return comparisons from whatever an estimator or metric was given; the width tells triplets from quadruplets.
 
-    Parameters
-    ----------
-    X : Comparisons, array-like of shape (m, 3) or (m, 4), or data frame
-        The width tells triplets from quadruplets; a frame is read by the names of its columns.
-    y : array-like of {-1, +1} or bool, shape (m,), optional
-    sample_weight : array-like of float, shape (m,), optional
-    n_objects : int, optional
-        Number of objects; a set of plain indices grows to it.
-    objects : sequence of labels, optional
-        Labels that the rows are to point into.
+    A set of plain indices grows to ``n_objects``; rows are made to point into ``objects``.
     """
     if not isinstance(X, Comparisons):
         return Comparisons._read(X, y, sample_weight, n_objects=n_objects, objects=objects)

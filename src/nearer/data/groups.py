@@ -165,14 +165,13 @@ def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
         trials = trials * len(people) + person
     near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
     group = number_by_appearance(trials, np.minimum(near, far), np.maximum(near, far))
-    return _has_both_answers(comparisons, group)[group]
+    return _has_both_answers(near < far, group)[group]
 
 
-def _has_both_answers(comparisons: Comparisons, groups: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which groups of rows, all about one question each, answer it both ways."""
-    near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
-    one_way = np.bincount(groups, near < far)
-    return (one_way > 0) & (one_way < np.bincount(groups))
+def _has_both_answers(one_way: NDArray[np.bool_], groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which groups of rows, each about one question, are answered both one way and the other."""
+    counts = np.bincount(groups, one_way)
+    return (counts > 0) & (counts < np.bincount(groups))
 
 
 def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
@@ -281,7 +280,8 @@ def summarize(comparisons: Comparisons) -> Summary:
     """Count what a set of comparisons holds."""
     rows, n = comparisons.rows, comparisons.n_objects
     per_object = _count_rows_per_object(rows, n)
-    both_ways = _has_both_answers(comparisons, question_indices(comparisons))  # for each question
+    near, far = near_far_codes(comparisons.oriented, n)
+    both_ways = _has_both_answers(near < far, question_indices(comparisons))
     triads = None
     if comparisons.is_triplets:
         first, second, third = np.sort(rows.astype(np.int64), axis=1).T
@@ -308,7 +308,7 @@ def summarize(comparisons: Comparisons) -> Summary:
 
 def _count_rows_per_object(rows: Indices, n: int) -> NDArray[np.intp]:
     """Count the rows that each object is in, shape (n,)."""
-    counts = sum((np.bincount(column, minlength=n) for column in rows.T), start=np.zeros(n, dtype=np.intp))
+    counts = np.bincount(rows.ravel(), minlength=n)
     if rows.shape[1] == 4:  # an object in both pairs was counted twice
         for column in rows[:, 2:].T:
             counts -= np.bincount(column[(column == rows[:, 0]) | (column == rows[:, 1])], minlength=n)

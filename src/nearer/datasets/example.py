@@ -1,21 +1,10 @@
 """A small study, made by simulation: 24 people name the odd one of three musical instruments.
 
 Somebody who is shown a, b and c leaves two together and calls the third odd. Two are left together with a probability
-in proportion to
-
-    (alpha + d2)^-beta,        d2 = their squared distance on the map of the person's group,
-
-after which one answer in fifty is a slip, drawn from all three. Response times are log-normal and longer for questions
-whose three answers are about equally likely. One person is careless: a third for each of the three, at once.
-
-Everybody answers 80 questions: 5 of 10 catch questions, 20 of 100 questions that four or five people share, which
-show how far people differ, and 55 that nobody else is asked. The rows are the same on every machine: all that is drawn
-are uniform numbers.
-
-An instrument's place has two coordinates: how its sound is made, from blown through bowed and plucked to struck, and
-how large it is, 1 for every halving of 80 cm. *Musicians* go by the sound. *Listeners*, who play nothing, go by the
-look where the two differ: flute and saxophone are of metal and lie with the brass, the organ has keys and lies with the
-piano. All other instruments are at the same place for both.
+in proportion to (alpha + d2)^-beta, d2 being their squared distance on the map of the person's group, after which one
+answer in fifty is a slip, drawn from all three. Response times are log-normal and longer for questions whose three
+answers are about equally likely. The rows are the same on every machine: all that is drawn are uniform numbers. What
+else is planted stands in the README that is written beside the files.
 """
 
 from __future__ import annotations
@@ -31,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
+from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
 from nearer._common.tables import csv_text
 from nearer.io import Answers, read_answers
@@ -52,7 +42,7 @@ T = TypeVar("T")
 
 
 class Instrument(NamedTuple):
-    """What is known about an instrument, and how its sound is made for either group."""
+    """What is known about an instrument, and how its sound is made for either group, from blown to struck."""
 
     family: str
     size_cm: int
@@ -108,8 +98,8 @@ CATCH = (
 )
 
 
-def places(group: str, instruments: dict[str, Instrument]) -> NDArray[np.float64]:
-    """Return where a group sees instruments, (n, 2)."""
+def places(group: str, instruments: dict[str, Instrument]) -> FloatArray:
+    """Return where a group sees instruments, (n, 2): by their sound, and 1 for every halving of 80 cm."""
     sound = [getattr(each, group) for each in instruments.values()]
     size = np.array([each.size_cm for each in instruments.values()])
     return np.stack([sound, np.log2(80 / size)], axis=1)
@@ -140,7 +130,7 @@ class ExampleStudy:
     answers: Answers
     objects: NDArray[np.str_]
     attributes: Mapping[str, NDArray[np.str_] | NDArray[np.int64]]
-    positions: Mapping[str, NDArray[np.float64]]
+    positions: Mapping[str, FloatArray]
     groups: NDArray[np.str_]
     catch: NDArray[np.bool_]
     careless: str
@@ -183,6 +173,7 @@ def study_rows(seed: int = _SEED) -> list[Row]:
     catch = [tuple(sorted(map(list(INSTRUMENTS).index, question))) for question in CATCH]
     others = [question for question in combinations(range(len(INSTRUMENTS)), 3) if question not in catch]
     drawn = shuffled(others, rng)
+    # Those that four or five people share show how far people differ; nobody else is asked the others.
     shared, own = drawn[:_N_SHARED_POOL], iter(drawn[_N_SHARED_POOL:])
     rows: list[Row] = []
     for number, person in enumerate(people(1, _N_PEOPLE, stream(seed, "answers"))):
@@ -199,8 +190,7 @@ def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     rng = stream(np.random.SeedSequence([seed, 1]), "answers")
     known, everything = len(INSTRUMENTS), INSTRUMENTS | LATER
     pairs = list(combinations(range(known), 2))
-    new: list[Row] = []
-    placed: list[Row] = []
+    new, placed = [], []
     for person in people(_N_PEOPLE + 1, _N_LATER, rng):
         triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_LATER_QUESTIONS]
         new += _answers(person, [(triple, 0) for triple in triples], everything, rng)
@@ -227,12 +217,17 @@ class Person:
     careless: bool = False
 
     def choices(
-        self, questions: Sequence[Question], names: Sequence[str], points: NDArray[np.float64], rng: np.random.Generator
+        self, questions: Sequence[Question], names: Sequence[str], points: FloatArray, rng: np.random.Generator
     ) -> Iterator[Row]:
         """Return for each question its number, what was shown and named, the time, and whether it is a catch one."""
         for trial, (question, catch) in enumerate(questions, start=1):
             shown = shuffled(question, rng)
-            probabilities = self._probabilities(points[shown])
+            first, second, third = points[shown]
+            others = np.array([second - third, third - first, first - second])  # those left together
+            together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
+            probabilities = _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
+            if self.careless:
+                probabilities = np.full(3, 1 / 3)
             uniform, tired, unsure = rng.random(3)
             odd = names[shown[min(int(np.searchsorted(np.cumsum(probabilities), uniform)), 2)]]
             if not self.careless and probabilities.max() < 0.5 and unsure < 0.1:
@@ -241,14 +236,6 @@ class Person:
             seconds = _CARELESS_SECONDS if self.careless else _MEDIAN_SECONDS * self.slowness * np.exp(0.6 * hard)
             rt = round(1000 * seconds * float(np.exp(_LOG_SECONDS_SD * ndtri(tired))))
             yield trial, *(names[each] for each in shown), odd, rt, catch
-
-    def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how likely each of three is to be called odd."""
-        if self.careless:
-            return np.full(3, 1 / 3)
-        others = points[[1, 2, 0]] - points[[2, 0, 1]]
-        together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
-        return _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
 
 
 def people(

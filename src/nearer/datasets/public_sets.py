@@ -1,9 +1,7 @@
 """Published judgments: music, cars, food, scenes of nature and covers of Vogue.
 
 None of them is part of this package. A file is looked for in a few folders, and otherwise downloaded once from a fixed
-address and checked against its sha256, as cblearn publishes them. The music judgments are the 9107 triplets of the
-music experiment in "Less but Better" (Ellis, Whitman, Berenzweig and Lawrence 2002); 17 of them compare an artist with
-itself, and are left out.
+address and checked against its sha256, as cblearn publishes them.
 """
 
 from __future__ import annotations
@@ -132,7 +130,7 @@ def _read_checked(path: Path, read: Callable[[Path], SetT], remote: RemoteFile) 
 
 @dataclass(frozen=True, eq=False)
 class MusicSet:
-    """Judgments about musical artists.
+    """The judgments about musical artists of "Less but Better" (Ellis, Whitman, Berenzweig and Lawrence 2002).
 
     Attributes
     ----------
@@ -305,18 +303,15 @@ def _npz(path: Path, cite: str) -> PublicSet:
     """Read triplets with their trials and workers, as `np.savez` has stored them."""
     stored = read_arrays(path.read_bytes(), path.name)
     trials, rows, names = stored["trial"], stored["triplets"], stored.get("names")
-    labels = None if "labels" not in stored else stored["label_names"][stored["labels"]]
-    return PublicSet(
-        Comparisons.from_triplets(
-            rows if names is None else names[rows],
-            weights=1 / np.bincount(trials)[trials],
-            annotators=stored["worker"],
-            trials=trials,
-            objects=names,
-        ),
-        labels,
-        cite,
+    weights = 1 / np.bincount(trials)[trials]
+    comparisons = Comparisons.from_triplets(
+        rows if names is None else names[rows],
+        weights=weights,
+        annotators=stored["worker"],
+        trials=trials,
+        objects=names,
     )
+    return PublicSet(comparisons, stored["label_names"][stored["labels"]] if "labels" in stored else None, cite)
 
 
 def _cars(path: Path) -> PublicSet:
@@ -341,8 +336,8 @@ def _odd_ones(member: str, data_home: Folder) -> PublicSet:
     def read(path: Path) -> PublicSet:
         table = np.loadtxt(_member(path, member), dtype=str, ndmin=2)
         objects, rows = np.unique(table, return_inverse=True)
-        a, b, odd = rows.reshape(-1, 3).T
-        return _of_two(np.column_stack([a, b, odd]), np.column_stack([b, a, odd]), objects, _CITE_NATURE)
+        rows = rows.reshape(-1, 3)  # the odd one is the last
+        return _of_two(rows, rows[:, [1, 0, 2]], objects, _CITE_NATURE)
 
     return find_or_download(NATURE_AND_VOGUE, {NATURE_AND_VOGUE.name: read}, data_home)
 
@@ -355,8 +350,7 @@ def _member(path: Path, name: str) -> io.TextIOWrapper:
 def _of_two(first: NDArray[Any], second: NDArray[Any], objects: NDArray[Any], cite: str) -> PublicSet:
     """Return the two comparisons that each answer implies, as one trial."""
     rows = np.stack([first, second], axis=1).reshape(-1, 3)
-    trials = np.repeat(np.arange(len(first)), 2)
-    comparisons = Comparisons.from_triplets(
-        objects[rows], weights=np.full(len(rows), 0.5), trials=trials, objects=objects
+    weights, trials = np.full(len(rows), 0.5), np.repeat(np.arange(len(first)), 2)
+    return PublicSet(
+        Comparisons.from_triplets(objects[rows], weights=weights, trials=trials, objects=objects), None, cite
     )
-    return PublicSet(comparisons, None, cite)
