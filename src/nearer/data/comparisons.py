@@ -265,7 +265,7 @@ class Comparisons:
             raise ValueError("the index selects no rows; a set of comparisons has at least one")
         return replace(self, **selected)
 
-    def _fields(self) -> dict[str, NDArray[Any] | None]:
+    def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property

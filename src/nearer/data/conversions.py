@@ -254,8 +254,9 @@ class Graph:
     @classmethod
     def from_adjacency(cls, adjacency: Any) -> Self:
         """Return the graph of an adjacency matrix: row i has ones at the neighbors of i."""
+        matrix: Any = adjacency
         if sp.issparse(adjacency):
-            matrix: Any = sp.csr_array(adjacency, copy=True)
+            matrix = sp.csr_array(matrix, copy=True)
         else:
             dense = np.asarray(adjacency)
             if dense.ndim != 2 or dense.dtype.kind not in "biuf":

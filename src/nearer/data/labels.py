@@ -293,7 +293,7 @@ def object_columns(names: Sequence[Any]) -> list[int]:
             "anchor, near and far (or near_1, near_2, far_1 and far_2), or pass an array, whose columns are read "
             "in that order: df.to_numpy()"
         )
-    found = [spelled.index(name) for name in wanted]
+    found = [spelled.index(str(name)) for name in wanted]
     others = [name for at, name in enumerate(names) if at not in found]
     if others:
         used = [str(names[at]) for at in found]

@@ -65,9 +65,8 @@ def _raise_for_mixed_types(table: NDArray[Any], labels: Labels, codes: Indices) 
     """Raise ValueError for objects that are numbers in some rows and the same numbers as text in others."""
     if labels.dtype.kind == "O":
         texts = {label for label in labels if isinstance(label, str)}
-        twice = np.array([isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels])[
-            codes
-        ]
+        in_text = [isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels]
+        twice = np.array(in_text)[codes]
         raise_for_rows(
             twice,
             lambda row: f"the object {_format_first(table, twice, row)} is a number, and elsewhere text",

@@ -155,7 +155,7 @@ def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *,
         raise ValueError(f"axis={axis} is none of the {p} axes, which are 0 to {p - 1}")
     order = np.argsort(model.weights_[:, 0 if axis is None else axis], kind="stable")
     shown = [axis] if axis is not None else [0] if p == 2 or ax is not None else list(range(p))
-    panels = [ax]
+    panels: list[Any] = [ax]
     if ax is None:
         figure = new_figure(2.4 + 2.6 * len(shown), float(np.clip(0.9 + 0.17 * n_people, 2.5, 14)))
         panels = list(figure.subplots(1, len(shown), sharey=True, squeeze=False)[0])
