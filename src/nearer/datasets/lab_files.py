@@ -99,7 +99,7 @@ def lab_rows(seed: int = _SEED) -> dict[str, list[Row]]:
     """Return the rows of each file, with the columns COLUMNS, by who answered."""
     rng, names, positions = stream(seed, "triplets"), list(INSTRUMENTS), lab_positions()
     catch = [tuple(sorted(map(names.index, question))) for question in CATCH]
-    others = [question for question in combinations(range(len(names)), 3) if question not in catch]
+    others: list[tuple[int, ...]] = [each for each in combinations(range(len(names)), 3) if each not in catch]
     right = {frozenset(question): question[2] for question in CATCH}
     files = {}
     everybody = people(1, _N_PEOPLE, stream(seed, "answers"), GUESSING, GROUPS)

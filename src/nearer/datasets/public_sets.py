@@ -12,7 +12,6 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -252,7 +251,7 @@ def fetch_cars(data_home: Folder = None) -> PublicSet:
     PublicSet
         Two comparisons for each answer.
     """
-    return find_or_download(CARS, {"cars.npz": partial(_npz, cite=_CITE_CARS), CARS.name: _cars}, data_home)
+    return find_or_download(CARS, {"cars.npz": lambda path: _npz(path, _CITE_CARS), CARS.name: _cars}, data_home)
 
 
 def fetch_food(data_home: Folder = None) -> PublicSet:
@@ -264,7 +263,7 @@ def fetch_food(data_home: Folder = None) -> PublicSet:
         As for `fetch_music`; the files are ``food.npz``, which knows people and trials, and ``food100-dataset.zip``,
         which has triplets alone.
     """
-    return find_or_download(FOOD, {"food.npz": partial(_npz, cite=_CITE_FOOD), FOOD.name: _food}, data_home)
+    return find_or_download(FOOD, {"food.npz": lambda path: _npz(path, _CITE_FOOD), FOOD.name: _food}, data_home)
 
 
 def fetch_nature_scenes(data_home: Folder = None) -> PublicSet:
