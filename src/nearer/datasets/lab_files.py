@@ -19,17 +19,7 @@ from numpy.typing import NDArray
 
 from nearer._common.randomness import stream
 from nearer._common.tables import csv_text
-from nearer.datasets.example import (
-    CATCH,
-    INSTRUMENTS,
-    Person,
-    Row,
-    object_table,
-    people,
-    places,
-    shuffled,
-    write_files,
-)
+from nearer.datasets.example import CATCH, INSTRUMENTS, Person, Row, object_table, people, places, shuffled, write_files
 
 GROUPS = ("novice", "expert")
 GUESSING = ("p13", "p28")
