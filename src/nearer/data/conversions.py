@@ -79,7 +79,8 @@ def graph_triplets(graph: Graph, n_samples: SupportsIndex | None, rng: np.random
     """Return all triplets of a graph, or a sample."""
     size = _check_size(n_samples, graph.n_triplets, "the graph")
     if size is not None:
-        rows = _narrow(graph.sample(size, rng), graph.n_objects)
+        numbers = rng.choice(graph.n_triplets, size=size, replace=False)
+        rows = _narrow(graph.triplets(numbers), graph.n_objects)
     else:
         rows = np.empty((graph.n_triplets, 3), np.int32 if graph.n_objects < 2**31 else np.int64)
         for start, block in zip(range(0, len(rows), BLOCK_TRIPLETS), graph.blocks(), strict=True):
@@ -89,16 +90,12 @@ def graph_triplets(graph: Graph, n_samples: SupportsIndex | None, rng: np.random
 
 def warn_of_uninformative_anchors(graph: Graph) -> None:
     """Warn of objects that are the anchor of no triplet; refuse a graph of nothing else."""
+    n_isolated, n_full = (int(np.sum(graph.degrees == degree)) for degree in (0, graph.n_objects - 1))
+    found = f"of {graph.n_objects} objects {n_isolated} have no neighbors and {n_full} have all others as neighbors"
     if graph.n_triplets == 0:
-        raise ValueError(
-            f"the graph has no triplets: of {graph.n_objects} objects {graph.n_isolated} have no neighbors and "
-            f"{graph.n_full} have all others as neighbors"
-        )
-    if graph.n_isolated + graph.n_full:
-        warn_caller(
-            f"of {graph.n_objects} objects {graph.n_isolated} have no neighbors and {graph.n_full} have all others as "
-            "neighbors; they are the anchor of no triplet"
-        )
+        raise ValueError(f"the graph has no triplets: {found}")
+    if n_isolated + n_full:
+        warn_caller(f"{found}; they are the anchor of no triplet")
 
 
 def comparisons_from_distances(
@@ -307,16 +304,6 @@ class Graph:
         return int(self.counts.sum())
 
     @property
-    def n_isolated(self) -> int:
-        """The number of objects without neighbors."""
-        return int(np.sum(self.degrees == 0))
-
-    @property
-    def n_full(self) -> int:
-        """The number of objects that are neighbors of all others."""
-        return int(np.sum(self.degrees == self.n_objects - 1))
-
-    @property
     def edges(self) -> NDArray[np.int64]:
         """Object and neighbor, (e, 2)."""
         return np.column_stack([np.repeat(np.arange(self.n_objects), self.degrees), self.neighbors])
@@ -358,10 +345,6 @@ class Graph:
         """Return all triplets, some at a time."""
         for start in range(0, self.n_triplets, BLOCK_TRIPLETS):
             yield self.triplets(np.arange(start, min(start + BLOCK_TRIPLETS, self.n_triplets)))
-
-    def sample(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return a sample of triplets, drawn without replacement."""
-        return self.triplets(rng.choice(self.n_triplets, size=size, replace=False))
 
     def laplacian_product(self, points: FloatArray) -> FloatArray:
         """Return the Laplacian of all far pairs less that of all near pairs, applied to points, (n, p)."""

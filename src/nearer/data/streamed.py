@@ -110,10 +110,6 @@ class FilePart:
         # Indices below 2^31: 32 bits hold them, in half the memory.
         yield from map(pack_block, self.table.read(self.start, self.stop, block_rows, np.int32))
 
-    def take(self, start: int, stop: int) -> FilePart:
-        """Return some rows of this part, counted from its first."""
-        return replace(self, start=self.start + start, stop=self.start + stop)
-
     def chunks(self, block_rows: int) -> list[FilePart]:
         """Return the part in pieces that it is best read by: runs that make up a block, or row groups."""
         bounds = np.unique(np.clip(self.table.bounds(block_rows), self.start, self.stop)).tolist()
@@ -302,7 +298,7 @@ class ComparisonsFile(StreamedComparisons):
         for part, first in zip(self._parts, self._firsts, strict=False):
             start, stop = max(cuts[0] - first, 0), min(cuts[-1] - first, len(part))
             if start < stop:
-                pieces.append(part.take(start, stop))
+                pieces.append(replace(part, start=part.start + start, stop=part.start + stop))
         return _read_pieces(pieces, cuts)
 
     def parts(self, max_rows: int | None = None) -> list[FilePart]:
