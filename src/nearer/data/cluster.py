@@ -208,8 +208,10 @@ def _load(loader: Loader, n_objects: int | None) -> Partition:
                 kept.append(pack_block(block))
     except ValueError as error:
         return Partition([], Report(Extent(), str(error), None))
-    objects, answers, weights = kept[0] if kept else Rows.of(np.empty((0, 0), np.int32))
-    columns = (objects.shape[1], answers.size > 0, weights.size > 0) if kept else None
+    columns = None
+    if kept:
+        objects, answers, weights = kept[0]
+        columns = (objects.shape[1], answers.size > 0, weights.size > 0)
     return Partition(kept, Report(extent, None, columns))
 
 

@@ -282,18 +282,15 @@ def write_labels(
     scale = ax.figure.dpi / 72
     places = np.asarray(ax.transData.transform(anchors)) / scale
     frame = ax.get_window_extent().get_points().ravel() / scale
-    labels = _most_isolated(labels, places, n_last)
+    shown = _labels_to_write(labels, places, n_last)
     # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
     look: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False, "in_layout": False}
-    texts = [ax.text(0, 0, label, color=color, **look) for label, color in zip(labels, colors, strict=True)]
+    texts = [ax.text(0, 0, labels[index], color=colors[index], **look) for index in shown]
     agg: Any = backend_agg  # which has no types
     pen = agg.RendererAgg(1, 1, ax.figure.dpi)  # one for all: the figure would make a sheet for each label
     boxes = np.array([text.get_window_extent(pen).size for text in texts]).reshape(-1, 2) / scale
-    written = np.array([bool(label) for label in labels], dtype=bool)
     marks = np.vstack([np.hstack([places - radii, places + radii]), taken])
-    found = place_labels(places[written], radii[written], boxes[written], marks, frame)
-    centers, lines = np.full((len(labels), 2), np.nan), np.full((len(labels), 4), np.nan)
-    centers[written], lines[written] = found.centers, found.lines
+    centers, lines = place_labels(places[shown], radii[shown], boxes, marks, frame)
     to_data = ax.transData.inverted()
     for text, center in zip(texts, centers, strict=True):
         if np.isnan(center[0]):
@@ -302,19 +299,19 @@ def write_labels(
             text.set_position(tuple(to_data.transform(center * scale)))
     drawn = np.isfinite(lines[:, 0])
     if drawn.any():
-        _draw_leader_lines(ax, lines[drawn], radii[drawn], scale)
+        _draw_leader_lines(ax, lines[drawn], radii[shown][drawn], scale)
 
 
-def _most_isolated(labels: Sequence[str], places: FloatArray, n_last: int) -> Sequence[str]:
-    """Return labels, of which only those of marks with the most room around them are kept if there are too many."""
+def _labels_to_write(labels: Sequence[str], places: FloatArray, n_last: int) -> NDArray[np.intp]:
+    """Return which labels are not empty, and, of too many, belong to marks with the most room around them."""
     from scipy.spatial import KDTree
 
-    if len(labels) <= _MAX_LABELS:
-        return labels
-    room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
-    room[len(room) - n_last :] = np.inf
-    kept = set(np.argsort(-room, kind="stable")[:_MAX_LABELS].tolist())
-    return [label if number in kept else "" for number, label in enumerate(labels)]
+    shown = np.arange(len(labels))
+    if len(labels) > _MAX_LABELS:
+        room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
+        room[len(room) - n_last :] = np.inf
+        shown = np.sort(np.argsort(-room, kind="stable")[:_MAX_LABELS])
+    return shown[np.array([labels[index] != "" for index in shown], dtype=bool)]
 
 
 def _draw_leader_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:

@@ -444,11 +444,8 @@ def _draw_moves(ax: Axes, starts: FloatArray, ends: FloatArray, chosen: NDArray[
         dots.set_edgecolor("none")
         dots.set_zorder(3)
     pale = {text for text, each in zip(texts, chosen, strict=True) if not each}
-    for text in list(ax.texts[before:]):
-        if text.get_text() == "":
-            text.remove()
-        else:
-            text.set_color(FAINT if text.get_text() in pale and chosen.any() else INK)
+    for text in ax.texts[before:]:
+        text.set_color(FAINT if text.get_text() in pale and chosen.any() else INK)
     _write_missing_labels(ax, starts, ends, chosen, texts)
     for index in np.argsort(chosen, kind="stable"):
         head, width, order = (9, 1.5, 2) if chosen[index] else (6, 0.9, 1)  # those in color lie above the others
