@@ -311,7 +311,8 @@ def _labels_to_write(labels: Sequence[str], places: FloatArray, n_last: int) -> 
         room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
         room[len(room) - n_last :] = np.inf
         shown = np.sort(np.argsort(-room, kind="stable")[:_MAX_LABELS])
-    return shown[np.array([labels[index] != "" for index in shown], dtype=bool)]
+    written = np.array([label != "" for label in labels], dtype=np.bool_)
+    return shown[written[shown]]
 
 
 def _draw_leader_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:
