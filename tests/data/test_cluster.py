@@ -1,5 +1,8 @@
+import gc
 import pickle
+import time
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,16 +78,6 @@ def test_columns_are_found_by_their_names_or_named(client):
     np.testing.assert_array_equal(rows_of(judgments).objects, QUADRUPLETS)
     named = ComparisonsOnCluster(frame_of(TRIPLETS, ("c", "b", "a")), columns=["a", "b", "c"])
     np.testing.assert_array_equal(rows_of(named).objects, TRIPLETS[:, ::-1])
-    with pytest.raises(
-        ValueError, match=r"no recognized columns \(expected anchor, near, far or i, j, l, k; found \['a'"
-    ):
-        ComparisonsOnCluster(frame_of(TRIPLETS, ("a", "b", "c")))
-    with pytest.raises(ValueError, match="has no column 'd'"):
-        ComparisonsOnCluster(frame_of(TRIPLETS, ("a", "b", "c")), columns=["a", "b", "d"])
-    with pytest.raises(ValueError, match="name 3 columns for triplets or 4"):
-        ComparisonsOnCluster(frame_of(), columns=["near", "far"])
-    with pytest.raises(ValueError, match="no names for its columns"):
-        ComparisonsOnCluster(array_of(), columns=["near", "far", "anchor"])
 
 
 def test_partitions_may_be_empty_and_fewer_than_workers(client):
@@ -125,29 +118,33 @@ def test_bad_rows_are_named_by_partition_and_row(client, message):
         ComparisonsOnCluster(array_of(rows))
 
 
-def test_columns_that_are_no_indices_answers_or_weights_are_refused(client):
-    with pytest.raises(ValueError, match="holds float64, not indices"):
-        ComparisonsOnCluster(array_of(TRIPLETS.astype(float)))
-    with pytest.raises(ValueError, match=r"has the shape \(900, 2\)"):
-        ComparisonsOnCluster(array_of(TRIPLETS[:, :2]))
-    with pytest.raises(ValueError, match="column 'near' holds float64, not indices"):
-        ComparisonsOnCluster(frame_of().astype({"near": float}))
-    with pytest.raises(ValueError, match=r"column 'weight' holds .*, not numbers"):
-        ComparisonsOnCluster(frame_of(weight=["heavy"] * 900))
-    with pytest.raises(ValueError, match="row 3: answer is 2; answers are"):
-        ComparisonsOnCluster(frame_of(answer=np.where(np.arange(900) == 3, 2, 1)))
-    with pytest.raises(ValueError, match="row 3: weight is -1"):
-        ComparisonsOnCluster(frame_of(weight=np.where(np.arange(900) == 3, -1.0, 1)))
-    with pytest.raises(ValueError, match="the weights have a sum of 0"):
-        ComparisonsOnCluster(frame_of(weight=np.zeros(900)))
-    with pytest.raises(ValueError, match="is out of range for n_objects=20"):
-        ComparisonsOnCluster(array_of(), n_objects=20)
-    with pytest.raises(ValueError, match="not a positive integer"):
-        ComparisonsOnCluster(array_of(), n_objects=0)
-    with pytest.raises(ValueError, match="neither a dask array nor a dask dataframe"):
-        ComparisonsOnCluster(frame_of()["near"])
-    with pytest.raises(ValueError, match="must be a dask array or dataframe, got ndarray"):
-        ComparisonsOnCluster(TRIPLETS)
+@pytest.mark.parametrize(
+    ("make", "options", "message"),
+    [
+        (lambda: array_of(TRIPLETS.astype(float)), {}, "holds float64, not indices"),
+        (lambda: array_of(TRIPLETS[:, :2]), {}, r"has the shape \(900, 2\)"),
+        (lambda: frame_of().astype({"near": float}), {}, "column 'near' holds float64, not indices"),
+        (lambda: frame_of(weight=["heavy"] * 900), {}, "column 'weight' holds .*, not numbers"),
+        (lambda: frame_of(weight=[True] * 900), {}, "column 'weight' holds bool, not numbers"),
+        (lambda: frame_of(answer=np.where(np.arange(900) == 3, 2, 1)), {}, "row 3: answer is 2; answers are"),
+        (lambda: frame_of(weight=np.where(np.arange(900) == 3, -1.0, 1)), {}, "row 3: weight is -1"),
+        (lambda: frame_of(weight=np.zeros(900)), {}, "the weights have a sum of 0"),
+        (array_of, {"n_objects": 20}, "is out of range for n_objects=20"),
+        (array_of, {"n_objects": 0}, "not a positive integer"),
+        (lambda: frame_of()["near"], {}, "neither a dask array nor a dask dataframe"),
+        (lambda: TRIPLETS, {}, "must be a dask array or dataframe, got ndarray"),
+        (lambda: frame_of(TRIPLETS, "abc"), {}, r"no recognized columns \(expected anchor, near, far or i, j.*\['a'"),
+        (lambda: frame_of(TRIPLETS, "abc"), {"columns": ["a", "b", "d"]}, "has no column 'd'"),
+        (frame_of, {"columns": ["near", "far"]}, "name 3 columns for triplets or 4"),
+        (array_of, {"columns": ["near", "far", "anchor"]}, "no names for its columns"),
+    ],
+)
+def test_what_is_no_collection_of_comparisons_is_refused(client, make, options, message):
+    with pytest.raises(ValueError, match=message):
+        ComparisonsOnCluster(make(), **options)
+
+
+def test_numbers_from_one_are_pointed_out(client):
     with pytest.warns(UserWarning, match="index 0 never occurs, the lowest is 1"):
         ComparisonsOnCluster(array_of(TRIPLETS + 1))
 
@@ -168,8 +165,6 @@ def blocks_of(start, stop, width=3):
 
 
 def test_parts_that_workers_load_by_themselves(client):
-    from functools import partial
-
     bounds = [(0, 100), (100, 100), (100, 900)]
     loaders = [Loader(f"part-{k}.parquet", partial(blocks_of, *each)) for k, each in enumerate(bounds)]
     judgments = ComparisonsOnCluster.from_loaders(loaders, "many/*.parquet")
@@ -177,16 +172,12 @@ def test_parts_that_workers_load_by_themselves(client):
     np.testing.assert_array_equal(rows_of(judgments).objects, TRIPLETS)
     with pytest.raises(ValueError, match=r"^part-2\.parquet: row \d+: index 29 is out of range for n_objects=29"):
         ComparisonsOnCluster.from_loaders(loaders[1:], "many/*.parquet", n_objects=29)
-    other = Loader("other.parquet", partial(one_block, QUADRUPLETS))
+    other = Loader("other.parquet", partial(list, [Block(QUADRUPLETS)]))
     with pytest.raises(ValueError, match="parts differ in their columns"):
         ComparisonsOnCluster.from_loaders([*loaders, other], "many/*.parquet")
     missing = Loader("gone.npy", partial(from_file, "gone.npy"))
     with pytest.raises(FileNotFoundError, match=r"gone\.npy"):
         ComparisonsOnCluster.from_loaders([missing], "gone.npy")
-
-
-def one_block(rows):
-    return [Block(rows)]
 
 
 def from_file(path):
@@ -207,9 +198,6 @@ def test_a_copy_for_another_process_leaves_the_rows_behind(client):
 
 
 def test_workers_let_go_of_rows_that_nobody_has(client):
-    import gc
-    import time
-
     gc.collect()
     judgments = ComparisonsOnCluster(array_of())
     assert len(judgments) == 900

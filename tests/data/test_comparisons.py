@@ -101,6 +101,11 @@ def test_labels_of_all_kinds(row, objects):
     assert [comparisons.objects.tolist()[index] for index in comparisons.rows[0]] == list(row)
 
 
+def test_labels_that_cannot_be_sorted_stay_those_of_their_rows():
+    comparisons = quadruplet([(3, 1, 2, "x")])  # three of them can, which once moved them
+    assert comparisons.objects[comparisons.rows].tolist() == [[3, 1, 2, "x"]]
+
+
 def test_arrays_of_labels_match_lists_of_labels():
     listed = [("cat", "dog", "car"), ("dog", "cat", "bus")]
     expected = triplet(listed)
@@ -163,11 +168,7 @@ REFUSED_ROWS = [
     (as_comparisons, [[[0, 1, 2]]], ["3-D", "(1, 1, 3)"]),
     (as_comparisons, "cat", ["list of rows", "str"]),
     (as_comparisons, 7, ["list of rows", "int"]),
-    (
-        as_comparisons,
-        [[0, 1, 2], [0, 1, 2, 3], [0, 1]],
-        ["row 1: has 4 entries", "2 such rows", "same number"],
-    ),
+    (as_comparisons, [[0, 1, 2], [0, 1, 2, 3], [0, 1]], ["row 1: has 4 entries", "2 such rows", "same number"]),
     (as_comparisons, [("a", "b", "c"), 5], ["row 1: 5 is not a row"]),
     (as_comparisons, np.empty((0, 3), int), ["0 sample(s) (shape=(0, 3)) while a minimum of 1 is required"]),
     (as_comparisons, [], ["0 sample(s) (shape=(0,)) while a minimum of 1 is required"]),
@@ -184,23 +185,11 @@ REFUSED_ROWS = [
     (triplet, [("cat", "dog", None)], ["row 0: None is no label"]),
     (triplet, [("cat", "dog", "car"), ("cat", NAN, "dog")], ["row 1: nan is no label"]),
     (triplet, [("cat", True, "dog")], ["row 0: True is no label"]),
-    (
-        triplet,
-        [("cat", "dog", "car"), ("cat", "cat", "dog")],
-        ["row 1: object 'cat' is compared with itself"],
-    ),
-    (
-        triplet,
-        [[0, 1, 2], [4, 1, 4]],
-        ["row 1: object 4 is compared with itself", "without_degenerate(rows, y)"],
-    ),
+    (triplet, [("cat", "dog", "car"), ("cat", "cat", "dog")], ["row 1: object 'cat' is compared with itself"]),
+    (triplet, [[0, 1, 2], [4, 1, 4]], ["row 1: object 4 is compared with itself", "without_degenerate(rows, y)"]),
     (quadruplet, [[5, 5, 1, 2]], ["row 0: object 5 is compared with itself"]),
     (quadruplet, [[1, 2, 6, 6]], ["row 0: object 6 is compared with itself"]),
-    (
-        triplet,
-        [[0, 1, 2], [0, 3, 3]],
-        ["row 1: near and far are the same pair, 0 and 3", "without_degenerate"],
-    ),
+    (triplet, [[0, 1, 2], [0, 3, 3]], ["row 1: near and far are the same pair, 0 and 3", "without_degenerate"]),
     (quadruplet, [[0, 1, 0, 1]], ["row 0: near and far are the same pair, 0 and 1"]),
     (quadruplet, [("a", "b", "b", "a")], ["row 0: near and far are the same pair, 'a' and 'b'"]),
     (triplet, [[0, 0, 1]] * 9 + [[0, 1, 2]], ["row 0:", "(9 such rows in all: 0, 1, 2, 3, 4, ...)"]),
@@ -304,10 +293,7 @@ def test_nothing_to_drop_says_nothing():
 def test_dropping_is_refused_where_nothing_would_count():
     with pytest.raises(ValueError, match="all 2 rows"):
         Comparisons.without_degenerate([[0, 0, 1], [2, 1, 1]])
-    with (
-        pytest.warns(UserWarning, match="dropped 1 of 2"),
-        pytest.raises(ValueError, match="all weights are zero"),
-    ):
+    with pytest.warns(UserWarning, match="dropped 1 of 2"), pytest.raises(ValueError, match="all weights are zero"):
         Comparisons.without_degenerate([[0, 0, 1], [0, 1, 2]], weights=[1, 0])
     with pytest.raises(ValueError, match="pass it alone"):
         Comparisons.without_degenerate(triplet(ROWS), [1, 1, 1, 1])
@@ -533,10 +519,7 @@ def test_summary_agrees_with_counting_by_hand(comparisons):
     questions = questions_by_hand(comparisons)
     assert summary.n_repeated == len(comparisons) - len(questions)
     assert summary.n_contradicted == sum(len(answers) == 2 for answers in questions.values())
-    for count, labels in (
-        (summary.n_annotators, comparisons.annotators),
-        (summary.n_trials, comparisons.trials),
-    ):
+    for count, labels in ((summary.n_annotators, comparisons.annotators), (summary.n_trials, comparisons.trials)):
         assert count == (None if labels is None else len(set(labels.tolist())))
 
 
@@ -562,6 +545,7 @@ def test_summary_reads_well():
         "1 annotator",
         "3 trials",
     ]
+    assert str(triplet(ROWS, n_objects=5).summary()).startswith("4 triplets over 5 objects, 1 of them never seen\n")
 
 
 # The border of estimators

@@ -179,7 +179,7 @@ def test_a_npy_file_that_is_cut_short_while_it_is_read_is_an_error_and_no_crash(
     whole = (tmp_path / "rows.npy").read_bytes()
     (tmp_path / "rows.npy").write_bytes(whole[:20_000])
     state = file.parts()[0].state
-    monkeypatch.setattr("nearer.data.files.LocalFile.state", lambda self: state)
+    monkeypatch.setattr("nearer.data.files.TableFile.state", lambda self: state)
     with pytest.raises(ValueError, match="ends before row 2000"):
         list(file.blocks())
 

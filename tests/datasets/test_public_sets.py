@@ -31,6 +31,7 @@ REMOTES = {
     "fetch_food": public_sets.FOOD,
     "fetch_nature_scenes": public_sets.NATURE_AND_VOGUE,
     "fetch_vogue_covers": public_sets.NATURE_AND_VOGUE,
+    "fetch_music": public_sets.MUSIC,
 }
 
 
@@ -44,7 +45,9 @@ def nowhere(monkeypatch, tmp_path):
     return tmp_path
 
 
-def write_zip(folder, name):
+def write(folder, name):
+    if name == "fetch_music":
+        return write_mat(folder)
     with zipfile.ZipFile(folder / REMOTES[name].name, "w") as archive:
         archive.writestr(*MEMBERS[name])
     return folder
@@ -55,7 +58,7 @@ def labelled(found):
 
 
 def test_the_central_car_is_near_to_both_others(nowhere):
-    found = datasets.fetch_cars(write_zip(nowhere, "fetch_cars"))
+    found = datasets.fetch_cars(write(nowhere, "fetch_cars"))
     # Numbers in the file begin at 1: of 5, 1 and 3 the first is central, of 4, 1 and 2 the last.
     assert labelled(found) == [[0, 4, 2], [2, 4, 0], [3, 1, 0], [0, 1, 3]]
     assert found.comparisons.trials.tolist() == [0, 0, 1, 1]
@@ -64,40 +67,37 @@ def test_the_central_car_is_near_to_both_others(nowhere):
 
 
 def test_food_is_anchor_near_far(nowhere):
-    found = datasets.fetch_food(write_zip(nowhere, "fetch_food"))
+    found = datasets.fetch_food(write(nowhere, "fetch_food"))
     assert labelled(found) == [["b.jpg", "a.jpg", "c.jpg"]]
 
 
 def test_the_odd_one_is_the_last(nowhere):
-    found = datasets.fetch_nature_scenes(write_zip(nowhere, "fetch_nature_scenes"))
+    found = datasets.fetch_nature_scenes(write(nowhere, "fetch_nature_scenes"))
     assert labelled(found)[:2] == [["sea.jpg", "lake.jpg", "wood.jpg"], ["lake.jpg", "sea.jpg", "wood.jpg"]]
     assert labelled(found)[2:] == [["lake.jpg", "hill.jpg", "sea.jpg"], ["hill.jpg", "lake.jpg", "sea.jpg"]]
     assert found.comparisons.trials.tolist() == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("name", REMOTES)
 def test_a_download_asks_for_the_pinned_file(name, nowhere, monkeypatch):
     asked = {}
 
     def retrieve(url, known_hash, fname, path, progressbar):
         asked.update(url=url, known_hash=known_hash, path=path)
-        write_zip(nowhere, name)
+        write(nowhere, name)
         return str(nowhere / fname)
 
     monkeypatch.setattr(pooch, "retrieve", retrieve)
     assert len(getattr(datasets, name)().comparisons) > 0
     remote = REMOTES[name]
-    assert asked == {
-        "url": remote.url,
-        "known_hash": f"sha256:{remote.sha256}",
-        "path": pooch.os_cache("nearer"),
-    }
+    assert asked == {"url": remote.url, "known_hash": f"sha256:{remote.sha256}", "path": pooch.os_cache("nearer")}
+    assert (name == "fetch_music") == ("/887f7514c6ed8174f42e910577f69d809a7ffc74/" in asked["url"])
     assert len(bytes.fromhex(remote.sha256)) == 32
 
 
 def test_a_file_with_another_checksum_is_refused(nowhere, monkeypatch):
     """By pooch itself: the bytes come from a folder in place of the network."""
-    source = write_zip(nowhere, "fetch_cars") / public_sets.CARS.name
+    source = write(nowhere, "fetch_cars") / public_sets.CARS.name
     elsewhere = nowhere / "cache"
 
     def copy(url, output_file, pooch):
@@ -112,7 +112,7 @@ def test_a_file_with_another_checksum_is_refused(nowhere, monkeypatch):
     assert len(datasets.fetch_cars(elsewhere).comparisons) == 4
 
 
-@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("name", REMOTES)
 def test_offline_says_where_to_put_what(name, nowhere, monkeypatch):
     def retrieve(*_, **__):
         raise OSError("no route to host")
@@ -121,7 +121,7 @@ def test_offline_says_where_to_put_what(name, nowhere, monkeypatch):
     with pytest.raises(FileNotFoundError) as caught:
         getattr(datasets, name)(nowhere)
     remote = REMOTES[name]
-    for part in (remote.name, remote.url, remote.sha256, "NEARER_DATA", "no route to host"):
+    for part in (str(nowhere), remote.name, remote.url, remote.sha256, "NEARER_DATA", "no route to host"):
         assert part in str(caught.value)
 
 
@@ -134,9 +134,8 @@ def test_a_damaged_file_is_told(nowhere):
 @pytest.mark.parametrize("name", AT_HAND)
 def test_the_real_judgments(name):
     checksum, n_objects, n_rows, n_trials = AT_HAND[name]
-    path = next(
-        (folder / f"{name}.npz" for folder in public_sets.data_folders() if (folder / f"{name}.npz").is_file()), None
-    )
+    paths = [folder / f"{name}.npz" for folder in public_sets.data_folders()]
+    path = next((path for path in paths if path.is_file()), None)
     if path is None:
         pytest.skip(f"no {name}.npz in ../shared/data or $NEARER_DATA")
     assert hashlib.sha256(path.read_bytes()).hexdigest() == checksum
@@ -155,16 +154,17 @@ def write_mat(folder, **extra):
     # Artists 2, 3, 5 and 9 of a list of ten; the second row compares an artist with itself.
     triplets = np.array([[2, 5, 9], [3, 3, 2], [9, 3, 5]], dtype=np.uint16)
     savemat(folder / "music_triplets.mat", {"triplets": triplets, **extra})
+    return folder
 
 
-def test_indices_of_a_mat_file_become_contiguous(nowhere):
-    write_mat(nowhere)
-    found = fetch_music(nowhere)
+def test_indices_of_a_mat_file_become_contiguous(nowhere, recwarn):
+    found = fetch_music(write_mat(nowhere))
     np.testing.assert_array_equal(found.comparisons.rows, [[0, 2, 3], [3, 1, 2]])
     assert found.comparisons.n_objects == 4
     assert found.n_degenerate == 1
     assert found.names is None
     assert found.genres is None
+    assert not recwarn.list  # rows that are counted need no warning
 
 
 def test_names_of_a_mat_file_label_the_objects(nowhere):
@@ -174,12 +174,6 @@ def test_names_of_a_mat_file_label_the_objects(nowhere):
     assert list(found.names) == ["artist 2", "artist 3", "artist 5", "artist 9"]
     assert list(found.comparisons.objects) == list(found.names)
     np.testing.assert_array_equal(found.comparisons.rows, [[0, 2, 3], [3, 1, 2]])
-
-
-def test_nothing_warns_about_rows_that_are_counted(nowhere, recwarn):
-    write_mat(nowhere)
-    fetch_music(nowhere)
-    assert not recwarn.list
 
 
 def test_places_in_order(nowhere, monkeypatch):
@@ -211,40 +205,6 @@ def test_npz_is_preferred_for_its_names(nowhere):
     assert list(found.comparisons.objects) == ["b", "a", "c"]
     assert list(found.genres) == ["pop", "rock", "pop"]
     assert found.n_degenerate == 1
-
-
-def test_download_asks_for_the_pinned_file(nowhere, monkeypatch):
-    asked = {}
-
-    def retrieve(url, known_hash, fname, path, progressbar):
-        asked.update(url=url, known_hash=known_hash, path=path)
-        write_mat(nowhere)
-        return str(nowhere / fname)
-
-    monkeypatch.setattr(pooch, "retrieve", retrieve)
-    assert fetch_music().comparisons.n_objects == 4
-    assert "/887f7514c6ed8174f42e910577f69d809a7ffc74/" in asked["url"]
-    assert asked["known_hash"] == f"sha256:{public_sets.MUSIC.sha256}"
-    assert asked["path"] == pooch.os_cache("nearer")
-
-
-def test_offline_says_where_to_put_the_music(nowhere, monkeypatch):
-    def retrieve(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.setattr(pooch, "retrieve", retrieve)
-    with pytest.raises(FileNotFoundError) as caught:
-        fetch_music(nowhere)
-    message = str(caught.value)
-    for part in (
-        str(nowhere),
-        public_sets.MUSIC.name,
-        public_sets.MUSIC.url,
-        public_sets.MUSIC.sha256,
-        "NEARER_DATA",
-        "no route to host",
-    ):
-        assert part in message
 
 
 def test_without_pooch_says_what_to_install(nowhere, monkeypatch):

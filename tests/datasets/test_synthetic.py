@@ -99,28 +99,12 @@ def test_flipped_share_is_binomial():
     assert binom.ppf(1e-4, 20_000, 0.2) <= wrong <= binom.ppf(1 - 1e-4, 20_000, 0.2)
 
 
-def test_logistic_frequencies():
+@pytest.mark.parametrize("flipped", [0.0, 0.3])
+def test_frequencies_of_logistic_noise_alone_and_with_flips(flipped):
     # Gap d2(far) - d2(near) = 9 - 4 = 5 from anchor 0 in every one of many copies of one question.
-    copies = 4000
-    points = np.array([[0.0], [2.0], [3.0]])
-    slope = 0.2
-    rows = np.concatenate(
-        [sample_triplets(points, logistic_slope=slope, random_state=seed).rows for seed in range(copies)]
-    )
-    rightly = ((rows[:, 0] == 0) & (rows[:, 1] == 1)).sum()
-    chance = 1 / (1 + np.exp(-slope * 5))
-    assert binom.ppf(1e-4, copies, chance) <= rightly <= binom.ppf(1 - 1e-4, copies, chance)
-
-
-def test_noises_combine():
-    points = np.array([[0.0], [2.0], [3.0]])
-    slope, flipped, copies = 0.2, 0.3, 4000
-    rows = np.concatenate(
-        [
-            sample_triplets(points, logistic_slope=slope, flipped=flipped, random_state=seed).rows
-            for seed in range(copies)
-        ]
-    )
+    points, slope, copies = np.array([[0.0], [2.0], [3.0]]), 0.2, 4000
+    options = {"logistic_slope": slope, "flipped": flipped}
+    rows = np.concatenate([sample_triplets(points, **options, random_state=seed).rows for seed in range(copies)])
     right = 1 / (1 + np.exp(-slope * 5))
     chance = right * (1 - flipped) + (1 - right) * flipped
     rightly = ((rows[:, 0] == 0) & (rows[:, 1] == 1)).sum()

@@ -1,7 +1,6 @@
 import subprocess
 import sys
 import warnings
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -33,16 +32,6 @@ def test_draws_on_the_axes_given_or_on_its_own(draw, ax):
     own = draw(None)
     assert own is not ax
     own.figure.canvas.draw()
-
-
-def test_labels_lie_on_no_other_label_and_inside_the_axes():
-    points = np.random.default_rng(0).normal(size=(80, 2))
-    ax = plot_map(points, [f"object {index}" for index in range(80)])
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert 70 < len(boxes) <= 80  # lines lead to those that are away from their dots
-    assert not any(first.overlaps(second) for first, second in combinations(boxes, 2))
-    frame = ax.get_window_extent()
-    assert all(frame.x0 - 1 <= box.x0 and box.x1 <= frame.x1 + 1 for box in boxes)
 
 
 def test_a_label_stays_beside_its_own_dot():

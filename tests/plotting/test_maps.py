@@ -12,19 +12,19 @@ from matplotlib.patches import FancyArrowPatch
 from nearer import report
 from nearer.plotting import Paper, new_figure, plot_line, plot_map
 from nearer.plotting.keys import COLORS, OTHER_LABEL, as_colors, as_shapes
+from nearer.plotting.maps import _picture_side
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
 NAMES = [f"object {k}" for k in range(12)]
 WORDS = ["wind", "brass", "strings"] * 4
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_drawn_labels_overlap_neither_each_other_nor_dots(seed):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(25, 2))
-    ax = plot_map(points, [f"a name {'x' * (k % 9)}" for k in range(25)], paper=Paper())
+@pytest.mark.parametrize(("seed", "n", "paper"), [*((seed, 25, Paper()) for seed in range(10)), (0, 80, None)])
+def test_drawn_labels_overlap_neither_each_other_nor_dots(seed, n, paper):
+    points = np.random.default_rng(seed).normal(size=(n, 2))
+    ax = plot_map(points, [f"a name {'x' * (k % 9 if paper else 0)}" for k in range(n)], paper=paper)
     boxes = [text.get_window_extent() for text in ax.texts]
-    assert len(boxes) >= 20
+    assert len(boxes) >= (20 if paper else 71)
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     dots = ax.transData.transform(points)
     assert not any(box.contains(*dot) for box in boxes for dot in dots)
@@ -174,6 +174,11 @@ def test_pictures_take_the_place_of_dots_and_no_label_lies_on_them():
     boxes = [picture.offsetbox.get_window_extent() for picture in pictures]
     assert not any(box.overlaps(text.get_window_extent()) for box in boxes for text in ax.texts)
     assert all(abs(box.width / box.height - 1.5) < 0.1 for box in boxes)
+
+
+def test_pictures_fill_a_fifth_of_the_map_unless_they_would_touch():
+    at_corners, close = np.array([[10.0, 10.0], [90.0, 90.0]]), np.array([[10.0, 10.0], [20.0, 15.0]])
+    assert [_picture_side(each, 100.0, 100.0) for each in (at_corners, close)] == [pytest.approx(np.sqrt(1000)), 10.0]
 
 
 def test_arrows_stay_on_the_map_and_keep_their_proportions():

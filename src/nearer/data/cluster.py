@@ -1,11 +1,8 @@
 """Comparisons on a cluster: a dask collection whose partitions stay on their workers.
 
-`ComparisonsOnCluster` has every row checked once, by the worker that loads it. Only what is small comes here: how many
-rows there are, the largest index, and then, with every request of a fit, sums over all rows.
-
-A *recipe* is a lazy dask object that makes one partition: it is kept, so that a partition that is lost with its worker
-can be made again. A *partition* holds 32-bit indices in the layout of the compiled loops; the frame that they came from
-is released in the same task.
+Every row is checked once, by the worker that loads it. A *recipe* is a lazy dask object that makes one partition: it is
+kept, so that a partition that is lost with its worker can be made again. A *partition* holds 32-bit indices in the
+layout of the compiled loops; the frame that they came from is released in the same task.
 """
 
 from __future__ import annotations
@@ -14,18 +11,16 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from nearer._common.arrays import is_dask
-from nearer.data.files import NUMBERING_ADVICE, Block, find_object_columns
-from nearer.data.labels import read_answers
+from nearer.data.files import NUMBERING_ADVICE, WANTED_SHAPES, Block, choose_columns, stack_columns
 from nearer.data.rows import Extent, Rows, check_block, read_n_objects, sample_ranges
-from nearer.data.streamed import ComparisonsFile, FilePart, StreamedComparisons
-from nearer.data.worker_pool import WorkerPool
+from nearer.data.streamed import ComparisonsFile, FilePart, StreamedComparisons, pack_block
+from nearer.data.worker_pool import Partition, Report, WorkerPool
 
 __all__ = ["ComparisonsOnCluster"]
 
@@ -45,12 +40,12 @@ class ComparisonsOnCluster(StreamedComparisons):
         An array of integers, shape (m, 3) or (m, 4), or a dataframe with three or four columns of integers. A dataframe
         may have a column ``answer`` (+1 and -1, or bool) and one ``weight``.
     n_objects : int, optional
-        The number of objects; the largest index plus one if left out.
+        The number of objects; by default the largest index plus one.
     columns : sequence of str, optional
-        Names of the three or four columns of a dataframe that hold objects; ``anchor, near, far`` or ``i, j, l, k``
-        (near pair, far pair) if left out.
+        Names of the three or four columns of a dataframe that hold objects; by default ``anchor, near, far`` or
+        ``i, j, l, k`` (near pair, far pair).
     client : distributed.Client, optional
-        The one that was started last if left out.
+        By default the one that was started last.
 
     Attributes
     ----------
@@ -63,14 +58,10 @@ class ComparisonsOnCluster(StreamedComparisons):
     >>> import dask.array as da
     >>> from dask.distributed import Client
     >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> from nearer.embedding import STE
     >>> rows = sample_triplets(make_gaussian(20, 2, random_state=0), 800, random_state=0).rows
     >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0"):  # on one machine
-    ...     judgments = ComparisonsOnCluster(da.from_array(rows, chunks=(300, 3)))
-    ...     print(judgments)
-    ...     print(STE().fit(judgments).embedding_.shape)
+    ...     ComparisonsOnCluster(da.from_array(rows, chunks=(300, 3)))
     ComparisonsOnCluster('3 partitions', 800 triplets over 20 objects)
-    (20, 2)
     """
 
     def __init__(
@@ -79,7 +70,10 @@ class ComparisonsOnCluster(StreamedComparisons):
         if not is_dask(X):
             raise ValueError(f"X must be a dask array or dataframe, got {type(X).__name__}; fit takes it as it is")
         known = None if n_objects is None else read_n_objects(n_objects)
-        recipes = collection_recipes(X, columns, known)
+        read, partitions = _array_reader(X, columns) if hasattr(type(X), "chunks") else _frame_reader(X, columns)
+        recipes = _recipes(
+            [partial(_check, f"partition {number}", read, known) for number in range(len(partitions))], partitions
+        )
         self._load_all(recipes, known, f"{len(recipes)} partition{'s' if len(recipes) != 1 else ''}", client)
 
     @classmethod
@@ -89,7 +83,7 @@ class ComparisonsOnCluster(StreamedComparisons):
         """Return comparisons whose parts are loaded by the workers, such as files that all of them can read."""
         made = cls.__new__(cls)
         known = None if n_objects is None else read_n_objects(n_objects)
-        made._load_all(loader_recipes(loaders, known), known, title, client)
+        made._load_all(_recipes([partial(_load, loader, known) for loader in loaders]), known, title, client)
         return made
 
     def _load_all(self, recipes: Sequence[Any], n_objects: int | None, title: str, client: Any) -> None:
@@ -107,9 +101,6 @@ class ComparisonsOnCluster(StreamedComparisons):
         self._length, self._width = extent.n_rows, extent.width
         self._pool: WorkerPool | None = pool
 
-    def __len__(self) -> int:
-        return self._length
-
     def __getstate__(self) -> dict[str, Any]:
         # A model that was fitted to it can be saved and copied; its rows stay where they are.
         return {**self.__dict__, "_pool": None}
@@ -119,16 +110,6 @@ class ComparisonsOnCluster(StreamedComparisons):
             f"a {type(self).__name__} stays on its cluster, and only fit takes it; load the rows that you need, for "
             "example frame.head(1000) or array[:1000].compute()"
         )
-
-    @property
-    def title(self) -> str:
-        """The number of partitions, or what its maker called it."""
-        return self._title
-
-    @property
-    def is_triplets(self) -> bool:
-        """Whether the comparisons are triplets."""
-        return self._width == 3
 
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
         """Refuse: the rows stay on their workers."""
@@ -145,14 +126,12 @@ class ComparisonsOnCluster(StreamedComparisons):
         self, work: Callable[..., ResultT], combine: Callable[[ResultT, ResultT], ResultT], *arguments: Any
     ) -> ResultT:
         """Return a function of blocks of all comparisons, worked out by the workers that hold them."""
-        result: ResultT = self._shards.reduce(work, combine, *arguments)
-        return result
+        return self._shards.reduce(work, combine, *arguments)
 
     def sample(self, n_rows: int) -> Rows:
         """Return at most ``n_rows`` comparisons, those that would be taken in memory."""
         places = [np.arange(run.start, run.stop, run.step) for run in sample_ranges(len(self), n_rows)]
-        found = self._shards.at(np.concatenate(places)[:n_rows])
-        return Rows.of(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        return Rows.join(self._shards.at(np.concatenate(places)[:n_rows]))
 
     @property
     def _shards(self) -> WorkerPool:
@@ -216,79 +195,41 @@ class Loader(NamedTuple):
     blocks: Callable[[], Iterable[Block]]
 
 
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """Rows that have passed all checks and their extent, or the fault of rows that have not."""
-
-    blocks: list[Rows]
-    extent: Extent
-    fault: str | None = None
-
-    def __sizeof__(self) -> int:
-        # dask goes by it. Of a list of rows it would try a few entries, and the length of rows is not that of a tuple.
-        return sum(column.nbytes for block in self.blocks for column in block)
-
-
-def check_partition(title: str, blocks: Iterable[Block], n_objects: int | None) -> Partition:
+def _load(loader: Loader, n_objects: int | None) -> Partition:
     """Return a part as the loops take it."""
     # A fault is returned and not raised: of several the first is reported, whichever worker is fastest.
     kept: list[Rows] = []
     extent = Extent()
     try:
-        for block in blocks:
-            passed = check_block(*block, name=title, offset=extent.n_rows, n_objects=n_objects)
+        for block in loader.blocks():
+            passed = check_block(*block, name=loader.title, offset=extent.n_rows, n_objects=n_objects)
             if passed.n_rows:
                 extent = Extent.merge((extent, passed))
-                kept.append(_to_rows(block))
+                kept.append(pack_block(block))
     except ValueError as error:
-        return Partition([], Extent(), str(error))
-    return Partition(kept, extent)
+        return Partition([], Report(Extent(), str(error), None))
+    columns = None
+    if kept:
+        objects, answers, weights = kept[0]
+        columns = (objects.shape[1], answers.size > 0, weights.size > 0)
+    return Partition(kept, Report(extent, None, columns))
 
 
-def _to_rows(block: Block) -> Rows:
-    objects, answers, weights = block
-    if answers is not None and answers.dtype.kind == "b":
-        answers = read_answers(answers, len(answers))
-    return Rows.of(objects.astype(np.int32, copy=False), answers, weights)
+def _check(title: str, read: Read, n_objects: int | None, partition: Any) -> Partition:
+    return _load(Loader(title, lambda: (read(title, each) for each in (partition,))), n_objects)
 
 
-def loader_recipes(loaders: Sequence[Loader], n_objects: int | None) -> list[Any]:
-    """Return one recipe for each part that workers load by themselves."""
-    return _recipes([partial(_load, loader, n_objects) for loader in loaders], [()] * len(loaders))
-
-
-def collection_recipes(X: Any, columns: Sequence[str] | None, n_objects: int | None) -> list[Any]:
-    """Return one recipe for each partition of a dask array or dataframe, whose kind is checked first."""
-    read, partitions = _array_reader(X, columns) if hasattr(type(X), "chunks") else _frame_reader(X, columns)
-    checks = [
-        partial(_check, f"partition {number}", read=read, n_objects=n_objects) for number in range(len(partitions))
-    ]
-    return _recipes(checks, [(partition,) for partition in partitions])
-
-
-def _recipes(functions: Sequence[Callable[..., Partition]], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+def _recipes(functions: Sequence[Callable[..., Partition]], arguments: Sequence[Any] | None = None) -> list[Any]:
+    """Return one recipe for each function, of one argument each or of none."""
     from dask import delayed
 
     # A key of its own for each: the same collection may be there twice, with another number of objects.
-    name = f"nearer-part-{uuid.uuid4().hex}"
-    calls = zip(functions, arguments, strict=True)
-    return [
-        delayed(function, name=f"nearer-check-{number}", traverse=False, pure=False)(
-            *given, dask_key_name=f"{name}-{number}"
-        )
-        for number, (function, given) in enumerate(calls)
-    ]
-
-
-def _load(loader: Loader, n_objects: int | None) -> Partition:
-    return check_partition(loader.title, loader.blocks(), n_objects)
-
-
-def _check(title: str, partition: Any, read: Read, n_objects: int | None) -> Partition:
-    def blocks() -> Iterator[Block]:
-        yield read(title, partition)
-
-    return check_partition(title, blocks(), n_objects)
+    name, recipes = f"nearer-part-{uuid.uuid4().hex}", []
+    for number, function in enumerate(functions):
+        call = delayed(function, name=f"nearer-check-{number}", traverse=False, pure=False)
+        given = () if arguments is None else (arguments[number],)
+        recipes.append(call(*given, dask_key_name=f"{name}-{number}"))
+    return recipes
 
 
 def _array_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any]]:
@@ -297,8 +238,7 @@ def _array_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any
     if X.dtype.kind not in "iu":
         raise ValueError(f"the dask array holds {X.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     if X.ndim != 2 or X.shape[1] not in (3, 4):
-        wanted = "(m, 3) for triplets or (m, 4) for quadruplets"
-        raise ValueError(f"the dask array has the shape {X.shape}; it must be {wanted}")
+        raise ValueError(f"the dask array has the shape {X.shape}; it must be {WANTED_SHAPES}")
     whole = X if len(X.chunks[1]) == 1 else X.rechunk({1: -1})  # a part has whole rows
     return _array_block, list(whole.to_delayed().ravel())
 
@@ -308,17 +248,12 @@ def _frame_reader(X: Any, columns: Sequence[str] | None) -> tuple[Read, list[Any
         raise ValueError(f"a {type(X).__name__} is neither a dask array nor a dask dataframe; turn it into one of them")
     from pandas.api.types import is_bool_dtype, is_integer_dtype, is_numeric_dtype
 
-    kinds = dict(X.dtypes)
-    chosen = find_object_columns("the dask dataframe", list(kinds), columns)
-    for name in chosen:
-        if not is_integer_dtype(kinds[name]):
-            raise ValueError(
-                f"the dask dataframe: column {name!r} holds {kinds[name]}, not indices 0..n-1; {NUMBERING_ADVICE}"
-            )
-    others = tuple(name for name in ("answer", "weight") if name in kinds and name not in chosen)
-    for name in others:
-        if not is_numeric_dtype(kinds[name]) or (name == "weight" and is_bool_dtype(kinds[name])):
-            raise ValueError(f"the dask dataframe: column {name!r} holds {kinds[name]}, not numbers; convert it")
+    def is_number(kind: Any) -> bool:
+        return is_numeric_dtype(kind) and not is_bool_dtype(kind)
+
+    chosen, others = choose_columns(
+        "the dask dataframe", dict(X.dtypes), columns, is_integer_dtype, is_number, is_bool_dtype
+    )
     # Only these columns are read where the frame comes from files.
     return partial(_frame_block, chosen, others), list(X[[*chosen, *others]].to_delayed())
 
@@ -341,8 +276,6 @@ def _frame_block(columns: tuple[str, ...], others: tuple[str, ...], title: str, 
         if column.dtype.kind not in "iu":
             raise ValueError(f"{title}: column {name!r} holds {column.dtype}, not indices 0..n-1; {NUMBERING_ADVICE}")
     narrow = all(np.can_cast(column.dtype, np.int32) for column in series)
-    objects = np.empty((len(frame), len(columns)), np.int32 if narrow else np.int64)
-    for position, column in enumerate(series):
-        objects[:, position] = column
     found = {name: frame[name].to_numpy() for name in others}
+    objects = stack_columns(series, np.int32 if narrow else np.int64)
     return Block(objects, found.get("answer"), found.get("weight"))

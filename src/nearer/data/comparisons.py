@@ -1,22 +1,21 @@
 """Comparisons: validated, immutable sets of judgments.
 
-A comparison has a *near pair* (i, j) and a *far pair* (l, k) and says "i, j are more alike than l, k". A
-triplet (i, j, k) is the comparison of (i, j) with (i, k). An answer of +1 takes the row as written, -1
-reversed.
-Everything is checked here, once, so that the code inside can trust what it gets.
+A comparison has a *near pair* (i, j) and a *far pair* (l, k) and says "i, j are more alike than l, k". A triplet
+(i, j, k) is the comparison of (i, j) with (i, k). An answer of +1 takes the row as written, -1 reversed. Everything is
+checked here, once, so that the code inside can trust what it gets.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from types import EllipsisType
+from functools import partial
 from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data import labels as _labels
 from nearer.data import rows as _rows
@@ -30,9 +29,9 @@ __all__ = ["Comparisons", "Summary", "as_comparisons"]
 class Comparisons:
     """A validated, immutable set of m comparisons over n objects.
 
-    Make one with :meth:`from_triplets` or :meth:`from_quadruplets`; the constructor trusts its arguments.
-    Arrays are read-only views. An int32 or int64 array of rows is not copied: leave yours unchanged.
-    Two sets are equal only if they are the same one.
+    Make one with :meth:`from_triplets` or :meth:`from_quadruplets`; the constructor trusts its arguments. Arrays are
+    read-only views. An int32 or int64 array of rows is not copied: leave yours unchanged. Two sets are equal only if
+    they are the same one.
 
     Attributes
     ----------
@@ -92,32 +91,23 @@ class Comparisons:
             Integers are indices 0..n-1, or labels if ``objects`` is given; anything else hashable is a label. A frame,
             or a dict of columns, is read by the names of its columns, such as anchor, near and far.
         y : array-like of {-1, +1} or bool, shape (m,), optional
-            Answers; all +1 if left out.
+            Answers; by default all +1.
         weights : array-like of float, shape (m,), optional
             Nonnegative, not all zero.
         annotators, trials : array-like of labels, shape (m,), optional
         chosen : array-like of bool, shape (m,), optional
             Which questions were chosen by what earlier answers had left open, as `nearer.design.active` does.
         n_objects : int, optional
-            Number of objects; the largest index plus one if left out.
+            Number of objects; by default the largest index plus one.
         objects : sequence of labels, shape (n,), optional
-            All objects, in the order wanted; those in the rows, sorted if possible, if left out.
-
-        Returns
-        -------
-        Comparisons
-
-        Raises
-        ------
-        ValueError
-            Naming what arrived, in which rows, and what to do about it.
+            All objects, in the order wanted; by default those in the rows, sorted if possible.
 
         Examples
         --------
         >>> Comparisons.from_triplets([[0, 1, 2], [2, 1, 0]], y=[1, -1], n_objects=5)
         Comparisons(2 triplets over 5 objects; answers)
         """
-        return cls._read((3,), rows, y, weights, annotators, trials, chosen, n_objects, objects)
+        return cls._read(rows, y, weights, annotators, trials, chosen, n_objects, objects, widths=(3,))
 
     @classmethod
     def from_quadruplets(
@@ -141,7 +131,7 @@ class Comparisons:
         >>> Comparisons.from_quadruplets([("cat", "dog", "car", "fish")])
         Comparisons(1 quadruplet over 4 objects)
         """
-        return cls._read((4,), rows, y, weights, annotators, trials, chosen, n_objects, objects)
+        return cls._read(rows, y, weights, annotators, trials, chosen, n_objects, objects, widths=(4,))
 
     @classmethod
     def without_degenerate(
@@ -158,28 +148,29 @@ class Comparisons:
     ) -> Self:
         """Make a set from rows of 3 or 4 objects, leaving out those that carry no information.
 
-        Left out are rows that compare an object with itself or a pair with the same pair; a UserWarning says
-        how many. Objects that only such rows mention stay objects. A Comparisons holds no such rows and comes
-        back as it is.
-
-        Examples
-        --------
-        >>> import warnings
-        >>> with warnings.catch_warnings(record=True) as caught:
-        ...     kept = Comparisons.without_degenerate([[0, 1, 2], [3, 3, 1]])
-        >>> kept, str(caught[0].message)
-        (Comparisons(1 triplet over 4 objects), 'dropped 1 of 2 rows that compare ...')
+        Left out are rows that compare an object with itself or a pair with the same pair; a UserWarning says how many.
+        Objects that only such rows mention stay objects. A Comparisons holds no such rows and comes back as it is.
         """
         if isinstance(rows, cls):
             if any(extra is not None for extra in (y, weights, annotators, trials, chosen, n_objects, objects)):
                 raise ValueError("a Comparisons brings its own answers, weights and labels; pass it alone")
             return rows
-        return cls._read((3, 4), rows, y, weights, annotators, trials, chosen, n_objects, objects, drop=True)
+        read = cls._read(rows, y, weights, annotators, trials, chosen, n_objects, objects, degenerate=True)
+        bad = _rows.has_self_comparison(read.rows) | _rows.has_equal_pairs(read.rows)
+        dropped = int(bad.sum())
+        if dropped == 0:
+            return read
+        if dropped == len(read):
+            raise ValueError(f"all {dropped} rows compare an object or a pair with itself; none would be left")
+        warn_caller(f"dropped {dropped} of {len(read)} rows that compare an object or a pair with itself")
+        kept = read[~bad]
+        if kept.weights is not None:
+            _labels.refuse_all_zero(kept.weights)
+        return kept
 
     @classmethod
     def _read(
         cls,
-        widths: tuple[int, ...],
         rows: Any,
         y: Any,
         weights: Any = None,
@@ -188,13 +179,15 @@ class Comparisons:
         chosen: Any = None,
         n_objects: int | None = None,
         objects: Any = None,
-        drop: bool = False,
+        *,
+        widths: tuple[int, ...] = (3, 4),
+        degenerate: bool = False,
     ) -> Self:
         indices, labels = _rows.read_rows(rows, widths, n_objects, objects)
-        if not drop:
+        if not degenerate:
             _rows.raise_for_degenerate(indices, labels)
         m = len(indices)
-        comparisons = cls(
+        return cls(
             rows=indices,
             answers=None if y is None else _labels.read_answers(y, m),
             weights=None if weights is None else _labels.read_weights(weights, m),
@@ -203,24 +196,6 @@ class Comparisons:
             chosen=None if chosen is None else _labels.read_flags(chosen, "chosen", m),
             objects=labels,
         )
-        return comparisons._drop_degenerate() if drop else comparisons
-
-    def _drop_degenerate(self) -> Self:
-        bad = _rows.has_self_comparison(self.rows) | _rows.has_equal_pairs(self.rows)
-        dropped = int(bad.sum())
-        if dropped == 0:
-            return self
-        if dropped == len(self):
-            raise ValueError(f"all {dropped} rows compare an object or a pair with itself; none would be left")
-        warnings.warn(
-            f"dropped {dropped} of {len(self)} rows that compare an object or a pair with itself",
-            UserWarning,
-            stacklevel=4,
-        )
-        kept = self[~bad]
-        if kept.weights is not None:
-            _labels.refuse_all_zero(kept.weights)
-        return kept
 
     @classmethod
     def concatenate(cls, parts: Iterable[Comparisons]) -> Self:
@@ -243,16 +218,18 @@ class Comparisons:
         labels = _labels.merge_objects([part.objects for part in sets])
         sets = [part.reindex(labels) for part in sets]
         mixed = len({part.is_triplets for part in sets}) > 1
-        some_answers = any(part.answers is not None for part in sets)
-        some_weights = any(part.weights is not None for part in sets)
-        some_chosen = any(part.chosen is not None for part in sets)
+
+        def joined(name: str, filled: str) -> Any:
+            known = any(getattr(part, name) is not None for part in sets)
+            return np.concatenate([getattr(part, filled) for part in sets]) if known else None
+
         return cls(
             rows=np.concatenate([part.quadruplets if mixed else part.rows for part in sets]),
-            answers=np.concatenate([part._answer_signs() for part in sets]) if some_answers else None,
-            weights=np.concatenate([part.sample_weight for part in sets]) if some_weights else None,
+            answers=joined("answers", "_signs"),
+            weights=joined("weights", "sample_weight"),
             annotators=_labels.join_labels([part.annotators for part in sets], "annotators"),
             trials=_labels.join_labels([part.trials for part in sets], "trials"),
-            chosen=np.concatenate([part.was_chosen for part in sets]) if some_chosen else None,
+            chosen=joined("chosen", "was_chosen"),
             objects=labels,
         )
 
@@ -269,30 +246,30 @@ class Comparisons:
         return f"Comparisons({len(self)} {kind} over {self.n_objects} objects{also})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._fields(),)  # through the constructor: unpickled arrays are writeable again
+        return partial(Comparisons, **self._fields()), ()  # the constructor: unpickled arrays are writeable again
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         raise TypeError("a Comparisons is no array: take .rows (as written) or .oriented (answers applied)")
 
     def __getitem__(self, index: Any) -> Self:
-        if isinstance(index, tuple) and len(index) == 2 and isinstance(index[1], EllipsisType):
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
             index = index[0]  # scikit-learn indexes rows as X[index, ...]
         if not isinstance(index, slice):
-            one_axis = not isinstance(index, tuple)
+            several_axes = isinstance(index, tuple)
             index = np.atleast_1d(np.asarray(index))
-            if not one_axis or index.ndim > 1 or (index.size and index.dtype.kind not in "biu"):
+            if several_axes or index.ndim > 1 or (index.size and index.dtype.kind not in "biu"):
                 raise IndexError("index comparisons with an int, a slice, a 1-D array of ints or a bool mask")
             index = index if index.size else slice(0)
-        present = {name: value for name in ROW_FIELDS if (value := getattr(self, name)) is not None}
-        chosen = {name: value[index] for name, value in present.items()}
-        if len(chosen["rows"]) == 0:
+        selected = {name: value[index] for name in ROW_FIELDS if (value := getattr(self, name)) is not None}
+        if len(selected["rows"]) == 0:
             raise ValueError("the index selects no rows; a set of comparisons has at least one")
-        return replace(self, **chosen)
+        return replace(self, **selected)
 
-    def _fields(self) -> dict[str, NDArray[Any] | None]:
+    def _fields(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def _answer_signs(self) -> NDArray[np.int8]:
+    @property
+    def _signs(self) -> NDArray[np.int8]:
         return np.ones(len(self), dtype=np.int8) if self.answers is None else self.answers
 
     @property
@@ -312,30 +289,16 @@ class Comparisons:
 
     @property
     def quadruplets(self) -> Indices:
-        """Near and far pairs as written, shape (m, 4).
-
-        Examples
-        --------
-        >>> Comparisons.from_triplets([[0, 1, 2]]).quadruplets
-        array([[0, 1, 0, 2]])
-        """
+        """Near and far pairs as written, shape (m, 4)."""
         return _read_only(self.rows[:, [0, 1, 0, 2]]) if self.is_triplets else self.rows
 
     @property
     def oriented(self) -> Indices:
-        """Near and far pairs with the answers applied, shape (m, 4): every row reads +1.
-
-        Examples
-        --------
-        >>> Comparisons.from_triplets([[0, 1, 2]], y=[-1]).oriented
-        array([[0, 2, 0, 1]])
-        """
+        """Near and far pairs with the answers applied, shape (m, 4): every row reads +1."""
         if self.answers is None:
             return self.quadruplets
-        oriented = np.array(self.quadruplets)
-        reverse = self.answers < 0
-        oriented[reverse] = oriented[reverse][:, [2, 3, 0, 1]]
-        return _read_only(oriented)
+        rows = self.quadruplets
+        return _read_only(np.where(self.answers[:, None] < 0, rows[:, [2, 3, 0, 1]], rows))
 
     @property
     def sample_weight(self) -> NDArray[np.float64]:
@@ -348,12 +311,7 @@ class Comparisons:
         return np.zeros(len(self), dtype=np.bool_) if self.chosen is None else self.chosen
 
     def reindex(self, objects: Any) -> Self:
-        """Return the same comparisons with rows pointing into another list of labels.
-
-        Parameters
-        ----------
-        objects : sequence of labels
-            Must hold every object that a row mentions.
+        """Return the same comparisons with rows pointing into other labels, which hold all that rows mention.
 
         Examples
         --------
@@ -373,13 +331,9 @@ class Comparisons:
         Parameters
         ----------
         test_size : float or int
-            Share of rows in (0, 1), rounded up, or number of rows. With trials, whole trials are drawn until
-            the test set has at least that many rows, but one trial always stays for training.
+            Share of rows in (0, 1), rounded up, or number of rows. With trials, whole trials are drawn until the test
+            set has at least that many rows, but one trial always stays for training.
         random_state : None, int, SeedSequence, Generator or RandomState
-
-        Returns
-        -------
-        train, test : Comparisons
 
         Examples
         --------
@@ -416,30 +370,12 @@ def as_comparisons(
     n_objects: int | None = None,
     objects: Any = None,
 ) -> Comparisons:
-    """Return comparisons from whatever an estimator or metric was given.
+    """Return comparisons from whatever an estimator or metric was given; the width tells triplets from quadruplets.
 
-    Parameters
-    ----------
-    X : Comparisons, array-like of shape (m, 3) or (m, 4), or data frame
-        The width tells triplets from quadruplets; a frame is read by the names of its columns.
-    y : array-like of {-1, +1} or bool, shape (m,), optional
-    sample_weight : array-like of float, shape (m,), optional
-    n_objects : int, optional
-        Number of objects; a set of plain indices grows to it.
-    objects : sequence of labels, optional
-        Labels that the rows are to point into.
-
-    Returns
-    -------
-    Comparisons
-
-    Examples
-    --------
-    >>> as_comparisons([[0, 1, 2], [1, 2, 3]], y=[True, False])
-    Comparisons(2 triplets over 4 objects; answers)
+    A set of plain indices grows to ``n_objects``; rows are made to point into ``objects``.
     """
     if not isinstance(X, Comparisons):
-        return Comparisons._read((3, 4), X, y, sample_weight, n_objects=n_objects, objects=objects)
+        return Comparisons._read(X, y, sample_weight, n_objects=n_objects, objects=objects)
     if y is not None:
         if X.answers is not None:
             raise ValueError("the Comparisons has answers and y was given too; pass one of them")
@@ -452,23 +388,14 @@ def as_comparisons(
         _labels.refuse_all_zero(X.weights)  # a subset may have lost the positive ones
     if objects is not None:
         X = X.reindex(objects)
-    return X if n_objects is None else _grow(X, _rows.read_n_objects(n_objects))
-
-
-def _grow(comparisons: Comparisons, n: int) -> Comparisons:
-    if n == comparisons.n_objects:
-        return comparisons
-    if n < comparisons.n_objects:
-        raise ValueError(f"n_objects={n}, but the Comparisons has {comparisons.n_objects}; raise it or leave it out")
-    if not _labels.are_indices(comparisons.objects):
-        raise ValueError(
-            f"n_objects={n}, but the Comparisons names {comparisons.n_objects} objects; use .reindex(objects)"
-        )
-    return replace(comparisons, objects=np.arange(n))
-
-
-def _restore(pieces: dict[str, Any]) -> Comparisons:
-    return Comparisons(**pieces)
+    n = X.n_objects if n_objects is None else _rows.read_n_objects(n_objects)
+    if n == X.n_objects:
+        return X
+    if n < X.n_objects:
+        raise ValueError(f"n_objects={n}, but the Comparisons has {X.n_objects}; raise it or leave it out")
+    if not _labels.are_indices(X.objects):
+        raise ValueError(f"n_objects={n}, but the Comparisons names {X.n_objects} objects; use .reindex(objects)")
+    return replace(X, objects=np.arange(n))
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

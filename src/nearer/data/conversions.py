@@ -1,16 +1,13 @@
 """Conversions between graphs, dissimilarities and comparisons.
 
-A graph says that neighbors are nearer than other objects: every neighbor j of i is nearer to i than every object k that
-is none, the triplet (i, j, k). Object i is the anchor of deg(i) (n - 1 - deg(i)) triplets. They are numbered anchor by
-anchor, so that any of them can be had from its number alone, and a graph with more triplets than memory can still be
-sampled evenly. A matrix of dissimilarities says which of two pairs is the nearer one, and a map has a graph of nearest
-neighbors.
+A graph says that every neighbor j of i is nearer to i than every object k that is none, the triplet (i, j, k). Object i
+is the anchor of deg(i) (n - 1 - deg(i)) triplets. They are numbered anchor by anchor, so that any of them can be had
+from its number alone, and a graph with more triplets than memory can still be sampled evenly.
 """
 
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray, checked_points
 from nearer._common.parameters import check_integer
+from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.labels import read_objects
@@ -30,15 +28,11 @@ from nearer.data.labels import read_objects
 __all__ = ["comparisons_from_distances", "comparisons_from_graph", "count_triplets", "graph_from_embedding"]
 
 MAX_ROWS = 20_000_000  # 240 MB of triplets; more must be asked for as a sample
+BLOCK_TRIPLETS = 1_000_000  # triplets at a time: 24 MB of numbers
 
 
 def count_triplets(adjacency: Any) -> int:
-    """Return how many triplets a graph stands for, without making any.
-
-    Parameters
-    ----------
-    adjacency : sparse or array-like, shape (n, n)
-        Zeros and ones; see `comparisons_from_graph`.
+    """Return how many triplets a graph stands for, without making any; see `comparisons_from_graph`.
 
     Examples
     --------
@@ -58,7 +52,7 @@ def comparisons_from_graph(
     adjacency : SciPy sparse or array-like, shape (n, n)
         Row i has ones at the neighbors of i and zeros elsewhere. A graph of nearest neighbors need not be symmetric.
     n_samples : int, optional
-        How many triplets to draw, evenly and without replacement. All of them if left out, which must not be more than
+        How many triplets to draw, evenly and without replacement. By default all of them, which must not be more than
         20 million; `count_triplets` tells how many there are.
     random_state : None, int, SeedSequence, Generator or RandomState
 
@@ -85,27 +79,23 @@ def graph_triplets(graph: Graph, n_samples: SupportsIndex | None, rng: np.random
     """Return all triplets of a graph, or a sample."""
     size = _check_size(n_samples, graph.n_triplets, "the graph")
     if size is not None:
-        return Comparisons.from_triplets(_narrow(graph.sample(size, rng), graph.n_objects), n_objects=graph.n_objects)
-    rows = np.empty((graph.n_triplets, 3), dtype=_index_type(graph.n_objects))
-    for number, block in enumerate(graph.blocks()):
-        rows[number * BLOCK_TRIPLETS : number * BLOCK_TRIPLETS + len(block)] = block
+        numbers = rng.choice(graph.n_triplets, size=size, replace=False)
+        rows = _narrow(graph.triplets(numbers), graph.n_objects)
+    else:
+        rows = np.empty((graph.n_triplets, 3), np.int32 if graph.n_objects < 2**31 else np.int64)
+        for start, block in zip(range(0, len(rows), BLOCK_TRIPLETS), graph.blocks(), strict=True):
+            rows[start : start + len(block)] = block
     return Comparisons.from_triplets(rows, n_objects=graph.n_objects)
 
 
 def warn_of_uninformative_anchors(graph: Graph) -> None:
     """Warn of objects that are the anchor of no triplet; refuse a graph of nothing else."""
+    n_isolated, n_full = (int(np.sum(graph.degrees == degree)) for degree in (0, graph.n_objects - 1))
+    found = f"of {graph.n_objects} objects {n_isolated} have no neighbors and {n_full} have all others as neighbors"
     if graph.n_triplets == 0:
-        raise ValueError(
-            f"the graph has no triplets: of {graph.n_objects} objects {graph.n_isolated} have no neighbors and "
-            f"{graph.n_full} have all others as neighbors"
-        )
-    if graph.n_isolated + graph.n_full:
-        warnings.warn(
-            f"of {graph.n_objects} objects {graph.n_isolated} have no neighbors and {graph.n_full} have all others as "
-            "neighbors; they are the anchor of no triplet",
-            UserWarning,
-            stacklevel=3,
-        )
+        raise ValueError(f"the graph has no triplets: {found}")
+    if n_isolated + n_full:
+        warn_caller(f"{found}; they are the anchor of no triplet")
 
 
 def comparisons_from_distances(
@@ -125,14 +115,10 @@ def comparisons_from_distances(
         Dissimilarities; any order-preserving change of them gives the same comparisons. The diagonal does not count.
         For triplets, which compare within a row, the matrix need not be symmetric.
     n_samples : int, optional
-        How many comparisons to draw, evenly and without replacement; all of them, at most 20 million, if left out.
+        How many comparisons to draw, evenly and without replacement; by default all of them, at most 20 million.
     kind : {"triplet", "quadruplet"}
         Compare pairs with a common object, or any two pairs.
     random_state : None, int, SeedSequence, Generator or RandomState
-
-    Returns
-    -------
-    Comparisons
 
     Examples
     --------
@@ -155,10 +141,10 @@ def comparisons_from_distances(
     order = np.lexsort((values, lists))
     near, far = _enumerate_comparisons(lists[order], values[order], n_samples, stream(random_state, "triplets"))
     pairs = np.column_stack([first, second])[order]
-    rows = np.column_stack([pairs[near], pairs[far]])
+    rows = _narrow(np.column_stack([pairs[near], pairs[far]]), n)
     if kind == "triplet":
-        return Comparisons.from_triplets(_narrow(rows[:, [0, 1, 3]], n), n_objects=n)
-    return Comparisons.from_quadruplets(_narrow(rows, n), n_objects=n)
+        return Comparisons.from_triplets(rows[:, [0, 1, 3]], n_objects=n)
+    return Comparisons.from_quadruplets(rows, n_objects=n)
 
 
 def graph_from_embedding(embedding: ArrayLike, n_neighbors: int, *, symmetric: bool = False) -> Any:
@@ -182,10 +168,7 @@ def graph_from_embedding(embedding: ArrayLike, n_neighbors: int, *, symmetric: b
     --------
     >>> graph_from_embedding([[0.0], [1.0], [3.0]], 1).toarray().tolist()
     [[0, 1, 0], [1, 0, 0], [0, 1, 0]]
-    >>> graph_from_embedding([[0.0], [1.0], [3.0]], 1, symmetric=True).toarray().tolist()
-    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    import scipy.sparse as sp
     from sklearn.neighbors import NearestNeighbors
 
     points = checked_points(embedding, "embedding")
@@ -254,15 +237,8 @@ def _check_size(n_samples: SupportsIndex | None, total: int, what: str) -> int |
     return size
 
 
-def _index_type(n_objects: int) -> type[np.signedinteger[Any]]:
-    return np.int32 if n_objects < 2**31 else np.int64
-
-
 def _narrow(rows: NDArray[np.int64], n_objects: int) -> NDArray[Any]:
-    return rows.astype(_index_type(n_objects))
-
-
-BLOCK_TRIPLETS = 1_000_000  # triplets at a time: 24 MB of numbers
+    return rows.astype(np.int32 if n_objects < 2**31 else np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,8 +251,29 @@ class Graph:
     @classmethod
     def from_adjacency(cls, adjacency: Any) -> Self:
         """Return the graph of an adjacency matrix: row i has ones at the neighbors of i."""
-        matrix = _read_adjacency(adjacency)
-        _raise_for_weights(matrix)
+        matrix: Any = adjacency
+        if sp.issparse(adjacency):
+            matrix = sp.csr_array(matrix, copy=True)
+        else:
+            dense = np.asarray(adjacency)
+            if dense.ndim != 2 or dense.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"an adjacency matrix has n rows and n columns of zeros and ones; got shape {dense.shape} of "
+                    f"{dense.dtype}"
+                )
+            matrix = sp.csr_array(dense)
+        if matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 3:
+            raise ValueError(f"an adjacency matrix is square, with at least 3 rows; got shape {matrix.shape}")
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        wrong = np.flatnonzero(~(matrix.data == 1))  # NaN is wrong too
+        if len(wrong):
+            row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
+            raise ValueError(
+                f"the adjacency matrix holds {matrix.data[wrong[0]]} in row {row}, column {matrix.indices[wrong[0]]}, "
+                f"and {len(wrong) - 1} more entries that are neither 0 nor 1; leave weights out with (adjacency > 0), "
+                "or take comparisons_from_distances for a matrix of dissimilarities"
+            )
         diagonal = np.flatnonzero(matrix.diagonal())
         if len(diagonal):
             raise ValueError(
@@ -305,16 +302,6 @@ class Graph:
     def n_triplets(self) -> int:
         """The number of triplets."""
         return int(self.counts.sum())
-
-    @property
-    def n_isolated(self) -> int:
-        """The number of objects without neighbors."""
-        return int(np.sum(self.degrees == 0))
-
-    @property
-    def n_full(self) -> int:
-        """The number of objects that are neighbors of all others."""
-        return int(np.sum(self.degrees == self.n_objects - 1))
 
     @property
     def edges(self) -> NDArray[np.int64]:
@@ -359,58 +346,16 @@ class Graph:
         for start in range(0, self.n_triplets, BLOCK_TRIPLETS):
             yield self.triplets(np.arange(start, min(start + BLOCK_TRIPLETS, self.n_triplets)))
 
-    def sample(self, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return a sample of triplets, drawn without replacement."""
-        return self.triplets(rng.choice(self.n_triplets, size=size, replace=False))
-
     def laplacian_product(self, points: FloatArray) -> FloatArray:
         """Return the Laplacian of all far pairs less that of all near pairs, applied to points, (n, p)."""
         # An edge is the near pair of n - 1 - deg(i) triplets, a pair without one the far pair of deg(i).
         n, edges = self.n_objects, self.adjacency
         # As far pairs, all pairs count deg(i); an edge then counts n - 1 too many.
-        spread = self.degrees.astype(np.float64)
-        total = spread.sum()
-        everywhere = (
-            (n * spread + total)[:, None] * points
-            - spread[:, None] * points.sum(axis=0)
-            - (spread[:, None] * points).sum(axis=0)
-        )
-        received = np.asarray(edges.sum(axis=0)).ravel()
-        along = (spread + received)[:, None] * points - edges @ points - edges.T @ points
-        pulled: FloatArray = everywhere - (n - 1) * along
-        return pulled
-
-
-def _read_adjacency(adjacency: Any) -> Any:
-    """Return a square matrix as a csr_array of its own without stored zeros."""
-    if sp.issparse(adjacency):
-        sparse: Any = adjacency
-        matrix: Any = sp.csr_array(sparse, copy=True)
-    else:
-        dense = np.asarray(adjacency)
-        if dense.ndim != 2 or dense.dtype.kind not in "biuf":
-            raise ValueError(
-                f"an adjacency matrix has n rows and n columns of zeros and ones; got shape {dense.shape} of "
-                f"{dense.dtype}"
-            )
-        matrix = sp.csr_array(dense)
-    n = matrix.shape[0]
-    if matrix.shape != (n, n) or n < 3:
-        raise ValueError(f"an adjacency matrix is square, with at least 3 rows; got shape {matrix.shape}")
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def _raise_for_weights(matrix: Any) -> None:
-    wrong = np.flatnonzero(~(matrix.data == 1))  # NaN is wrong too
-    if len(wrong):
-        row = int(np.searchsorted(matrix.indptr, wrong[0], side="right")) - 1
-        raise ValueError(
-            f"the adjacency matrix holds {matrix.data[wrong[0]]} in row {row}, column {matrix.indices[wrong[0]]}, and "
-            f"{len(wrong) - 1} more entries that are neither 0 nor 1; leave weights out with (adjacency > 0), or take "
-            "comparisons_from_distances for a matrix of dissimilarities"
-        )
+        spread = self.degrees.astype(np.float64)[:, None]
+        everywhere = (n * spread + spread.sum()) * points - spread * points.sum(axis=0) - (spread * points).sum(axis=0)
+        received = np.asarray(edges.sum(axis=0)).reshape(-1, 1)
+        along = (spread + received) * points - edges @ points - edges.T @ points
+        return everywhere - (n - 1) * along
 
 
 def read_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:
@@ -473,9 +418,7 @@ def comparison_chain(pairs: NDArray[np.integer], values: FloatArray, n: int, obj
         far.append(np.resize(upper, size))
     rows = np.hstack([pairs[np.concatenate(near)], pairs[np.concatenate(far)]])
     comparisons = Comparisons.from_quadruplets(rows, n_objects=n)
-    if objects is None:
-        return comparisons
-    labels = read_objects(objects)
+    labels = comparisons.objects if objects is None else read_objects(objects)
     if len(labels) != n:
         raise ValueError(f"objects holds {len(labels)} labels, and the matrix is about {n} objects")
     return replace(comparisons, objects=labels)

@@ -1,20 +1,8 @@
 """What the rows of a set of comparisons belong to: trials, questions, pairs of objects, and the objects that are seen.
 
 Rows of one *trial* are one act of judgment. A *question* is an unordered pair of unordered pairs, whichever way it is
-written or answered: rows that ask the same one are copies of each other or contradict each other. Groups that folds and
-resamples keep whole are numbered in the order of first appearance, so that neither the names of the objects, nor a
-repeated row in place of a weight, nor the order of the pairs within a row changes a fold.
-
-Groups are assigned to folds and to test parts at random, and the exact test of guessing flips trials: if every
-answer is a guess, each of the two answers to a question is equally likely, whatever the others are. With y_q = 1 for a
-comparison as it was answered, the score of a matrix of squared distances at "no structure" is
-
-    S = sum_q y_q (L_far(q) - L_near(q)),        L_ij = (e_i - e_j)(e_i - e_j)',
-
-and T = ||S||_F^2 measures how far it is from zero. Under guessing T has the same distribution when the sign of each
-trial is flipped with probability 1/2, so that the rank of T among flipped ones is an exact p-value (Phipson and Smyth
-2010, with the observed one counted). It needs no fit. With net counts s_ij of pairs, far less near, T is
-2 sum_(i<j) s_ij^2 + sum_i (sum_j s_ij)^2 up to a constant factor.
+written or answered. Groups that folds and resamples keep whole are numbered in the order of first appearance, so that
+neither the names of the objects, nor a repeated row in place of a weight, nor the order of the pairs changes a fold.
 """
 
 from __future__ import annotations
@@ -28,7 +16,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import intcomma, pluralize
-from nearer.data.labels import Indices, Labels, factorize
+from nearer.data.labels import Indices, factorize
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,8 +33,8 @@ _ROWS_PER_BLOCK = 2**20  # rows at a time: indexing with all of them at once wou
 
 def with_positive_weight(comparisons: Comparisons) -> Comparisons:
     """Return the comparisons of positive weight: the others carry no information and could fill a fold."""
-    whole = comparisons.weights is None or comparisons.weights.all()
-    return comparisons if whole else comparisons[comparisons.sample_weight > 0]
+    weights = comparisons.weights
+    return comparisons if weights is None or weights.all() else comparisons[weights > 0]
 
 
 def resolve_grouping(comparisons: Comparisons, by: Grouping) -> Grouping:
@@ -65,9 +53,9 @@ def default_resampling_unit(comparisons: Comparisons) -> Grouping:
     """Return what a bootstrap resamples by default: annotators where there are enough of them, trials otherwise."""
     # Answers of one person are correlated: resampled trials generalize to further answers of the same people only. From
     # a few people, or where one gave most of the answers, nothing can be concluded about others.
-    known = comparisons.annotators is not None
-    enough = known and effective_n(group_indices(comparisons, "annotators")) >= MIN_ANNOTATORS
-    return "annotators" if enough else resolve_grouping(comparisons, "trials")
+    if comparisons.annotators is not None and effective_n(group_indices(comparisons, "annotators")) >= MIN_ANNOTATORS:
+        return "annotators"
+    return resolve_grouping(comparisons, "trials")
 
 
 def effective_n(groups: NDArray[np.intp]) -> float:
@@ -90,11 +78,9 @@ def small_sample_factor(groups: NDArray[np.intp], level: float = 0.95) -> float:
 def group_indices(comparisons: Comparisons, by: Grouping = "trials") -> NDArray[np.intp]:
     """Return the index of the group of each row, by first appearance, (m,); see `resolve_grouping`."""
     kept = resolve_grouping(comparisons, by)
-    return (
-        question_indices(comparisons)
-        if kept == "questions"
-        else number_by_appearance(factorize(getattr(comparisons, kept))[1])
-    )
+    if kept == "questions":
+        return question_indices(comparisons)
+    return number_by_appearance(factorize(getattr(comparisons, kept))[1])
 
 
 def trial_indices(comparisons: Comparisons) -> NDArray[np.intp]:
@@ -110,16 +96,15 @@ def question_indices(comparisons: Comparisons) -> NDArray[np.intp]:
 
 def sorted_unique(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return distinct codes in order; `numpy.unique` takes ten times as long for millions."""
-    ordered: NDArray[np.int64] = np.sort(codes)
-    first: NDArray[np.bool_] = np.ones(len(ordered), bool)
+    ordered = np.sort(codes)
+    first = np.ones(len(ordered), bool)
     first[1:] = ordered[1:] != ordered[:-1]
     return ordered[first]
 
 
 def pair_codes(first: NDArray[Any], second: NDArray[Any], n_objects: int) -> NDArray[np.int64]:
     """Return a number for each unordered pair, in int64: int32 overflows beyond n = 46340."""
-    codes: NDArray[np.int64] = np.minimum(first, second).astype(np.int64) * n_objects + np.maximum(first, second)
-    return codes
+    return np.minimum(first, second).astype(np.int64) * n_objects + np.maximum(first, second)
 
 
 def near_far_codes(quadruplets: NDArray[Any], n_objects: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -152,8 +137,7 @@ def relabel_by_appearance(comparisons: Comparisons) -> tuple[Comparisons, NDArra
     numbers = number_by_appearance(mentions)
     seen = np.empty(int(numbers.max()) + 1, dtype=mentions.dtype)
     seen[numbers] = mentions
-    rows = numbers.reshape(-1, 4)
-    rows = rows[:, [0, 1, 3]] if kept.is_triplets else rows
+    rows = numbers.reshape(-1, 4)[:, [0, 1, 3] if kept.is_triplets else slice(None)]
     return replace(kept, rows=rows, answers=None, objects=np.arange(len(seen))), seen
 
 
@@ -163,12 +147,8 @@ def with_same_metadata(first: Comparisons, second: Comparisons) -> tuple[Compari
     if (first.annotators is None) != (second.annotators is None):
         first, second = replace(first, annotators=None), replace(second, annotators=None)
     if (first.trials is None) != (second.trials is None):
-        numbers, total = [], 0
-        for part in (first, second):
-            own = trial_indices(part)
-            numbers.append(own + total)
-            total += int(own.max()) + 1
-        first, second = replace(first, trials=numbers[0]), replace(second, trials=numbers[1])
+        before, after = trial_indices(first), trial_indices(second)
+        first, second = replace(first, trials=before), replace(second, trials=after + int(before.max()) + 1)
     return first, second
 
 
@@ -185,9 +165,13 @@ def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
         trials = trials * len(people) + person
     near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
     group = number_by_appearance(trials, np.minimum(near, far), np.maximum(near, far))
-    one_way, rows = np.bincount(group, near < far), np.bincount(group)
-    both: NDArray[np.bool_] = ((one_way > 0) & (one_way < rows))[group]
-    return both
+    return _has_both_answers(near < far, group)[group]
+
+
+def _has_both_answers(one_way: NDArray[np.bool_], groups: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return which groups of rows, each about one question, are answered both one way and the other."""
+    counts = np.bincount(groups, one_way)
+    return (counts > 0) & (counts < np.bincount(groups))
 
 
 def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
@@ -207,9 +191,7 @@ def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
 
 def assign_folds(groups: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Return the fold of each row, (m,): groups shuffled and assigned in turn."""
-    dealt = rng.permutation(groups.max() + 1) % n_folds
-    folds: NDArray[np.intp] = dealt[groups]
-    return folds
+    return (rng.permutation(groups.max() + 1) % n_folds)[groups]
 
 
 def balance_folds(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -231,28 +213,21 @@ def balance_folds(sizes: NDArray[np.integer], n_folds: int, rng: np.random.Gener
 
 def draw_test_rows(groups: NDArray[np.intp], test_size: Any, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return which rows are in the test part, (m,): whole groups until it is large enough, but never the last."""
-    sizes = np.bincount(groups)
-    wanted = _n_test_rows(test_size, len(groups))
+    sizes, m = np.bincount(groups), len(groups)
+    if isinstance(test_size, int | np.integer) and not isinstance(test_size, bool) and 0 < test_size < m:
+        wanted = int(test_size)
+    elif isinstance(test_size, float | np.floating) and 0 < test_size < 1:
+        wanted = min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
+    else:
+        raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
     order = rng.permutation(len(sizes))
     n_drawn = min(int(np.searchsorted(np.cumsum(sizes[order]), wanted)) + 1, len(sizes) - 1)
     return np.isin(groups, order[:n_drawn])
 
 
-def _n_test_rows(test_size: Any, m: int) -> int:
-    """Turn a share or a count of m rows into a count that leaves neither side empty."""
-    whole = isinstance(test_size, int | np.integer) and not isinstance(test_size, bool)
-    if whole and 0 < test_size < m:
-        return int(test_size)
-    if isinstance(test_size, float | np.floating) and 0 < test_size < 1:
-        return min(math.ceil(test_size * m - 1e-9), m - 1)  # 0.07 * 100 is a little more than 7
-    raise ValueError(f"test_size={test_size!r} is neither a share in (0, 1) nor a number of rows in 1..{m - 1}")
-
-
 @dataclass(frozen=True)
 class Summary:
     """What a set of comparisons holds; ``print`` it for a few readable lines.
-
-    A *question* is an unordered pair of unordered pairs, whichever way it is written or answered.
 
     Attributes
     ----------
@@ -271,14 +246,6 @@ class Summary:
         None where they are not known.
     n_triads, n_possible_triads : int or None
         Sets of three objects that some triplet is about, and how many sets there are; None for quadruplets.
-
-    Examples
-    --------
-    >>> from nearer.data.comparisons import Comparisons
-    >>> print(Comparisons.from_triplets([[0, 1, 2], [0, 2, 1]], n_objects=4).summary())
-    2 triplets over 4 objects, 1 of them never seen
-    comparisons per object: fewest 0, median 2, most 2
-    repeated questions: 1 row; answered both ways: 1 question
     """
 
     n_objects: int
@@ -313,49 +280,39 @@ def summarize(comparisons: Comparisons) -> Summary:
     """Count what a set of comparisons holds."""
     rows, n = comparisons.rows, comparisons.n_objects
     per_object = _count_rows_per_object(rows, n)
-    n_questions, n_contradicted = _count_questions(comparisons)
+    near, far = near_far_codes(comparisons.oriented, n)
+    both_ways = _has_both_answers(near < far, question_indices(comparisons))
+    triads = None
+    if comparisons.is_triplets:
+        first, second, third = np.sort(rows.astype(np.int64), axis=1).T
+        triads = len(np.unique((first * n + second) * n + third))
+    annotators, trials = (
+        None if labels is None else len(factorize(labels)[0]) for labels in (comparisons.annotators, comparisons.trials)
+    )
     return Summary(
         n_objects=n,
         n_comparisons=len(rows),
-        kind="triplets" if rows.shape[1] == 3 else "quadruplets",
+        kind="triplets" if comparisons.is_triplets else "quadruplets",
         n_unseen=int((per_object == 0).sum()),
         fewest=int(per_object.min()),
         median=float(np.median(per_object)),
         most=int(per_object.max()),
-        n_repeated=len(rows) - n_questions,
-        n_contradicted=n_contradicted,
-        n_annotators=_count_labels(comparisons.annotators),
-        n_trials=_count_labels(comparisons.trials),
-        n_triads=_count_triads(rows, n) if rows.shape[1] == 3 else None,
-        n_possible_triads=math.comb(n, 3) if rows.shape[1] == 3 else None,
+        n_repeated=len(rows) - len(both_ways),
+        n_contradicted=int(both_ways.sum()),
+        n_annotators=annotators,
+        n_trials=trials,
+        n_triads=triads,
+        n_possible_triads=None if triads is None else math.comb(n, 3),
     )
 
 
 def _count_rows_per_object(rows: Indices, n: int) -> NDArray[np.intp]:
     """Count the rows that each object is in, shape (n,)."""
-    counts = sum((np.bincount(column, minlength=n) for column in rows.T), start=np.zeros(n, dtype=np.intp))
+    counts = np.bincount(rows.ravel(), minlength=n)
     if rows.shape[1] == 4:  # an object in both pairs was counted twice
         for column in rows[:, 2:].T:
             counts -= np.bincount(column[(column == rows[:, 0]) | (column == rows[:, 1])], minlength=n)
     return counts
-
-
-def _count_questions(comparisons: Comparisons) -> tuple[int, int]:
-    """Count the distinct questions, and those among them that got both answers."""
-    questions = question_indices(comparisons)
-    near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
-    one_way, rows = np.bincount(questions, near < far), np.bincount(questions)
-    return len(rows), int(((one_way > 0) & (one_way < rows)).sum())
-
-
-def _count_triads(rows: Indices, n: int) -> int:
-    """Count the sets of three objects."""
-    first, second, third = np.sort(rows.astype(np.int64), axis=1).T
-    return len(np.unique((first * n + second) * n + third))
-
-
-def _count_labels(labels: Labels | None) -> int | None:
-    return None if labels is None else len(factorize(labels)[0])
 
 
 #: Answers that guessing explains at this level do not determine a map.
@@ -366,21 +323,27 @@ MAX_SIGNS = 2_000_000  # signs at a time
 
 
 def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> float:
-    """Return the p-value of the hypothesis that all answers are guesses."""
+    """Return the p-value of the hypothesis that all answers are guesses, by an exact test that needs no fit.
+
+    With y_q = 1 for a comparison as it was answered, the score of a matrix of squared distances at "no structure" is
+
+        S = sum_q y_q (L_far(q) - L_near(q)),        L_ij = (e_i - e_j)(e_i - e_j)',
+
+    and T = ||S||_F^2 measures how far it is from zero. Under guessing T has the same distribution when the sign of each
+    trial is flipped with probability 1/2, so that the rank of T among flipped ones is an exact p-value (Phipson and
+    Smyth 2010, with the observed one counted). With net counts s_ij of pairs, far less near, T is
+    2 sum_(i<j) s_ij^2 + sum_i (sum_j s_ij)^2 up to a constant factor.
+    """
     from scipy.sparse import coo_array, csr_array
 
     n, m = comparisons.n_objects, len(comparisons)
     near, far = near_far_codes(comparisons.oriented, n)
     codes, pairs = np.unique(np.concatenate([near, far]), return_inverse=True)
     groups, weights = np.unique(trial_indices(comparisons), return_inverse=True)[1], comparisons.sample_weight
-    rows = np.concatenate([groups, groups])
-    net = csr_array(
-        coo_array((np.concatenate([-weights, weights]), (rows, pairs)), shape=(int(groups.max()) + 1, len(codes)))
-    )
-    ends = np.concatenate(np.divmod(codes, n))
-    of_objects = csr_array(
-        coo_array((np.ones(len(ends)), (np.tile(np.arange(len(codes)), 2), ends)), shape=(len(codes), n))
-    )
+    signed, rows = np.concatenate([-weights, weights]), np.concatenate([groups, groups])
+    net = csr_array(coo_array((signed, (rows, pairs)), shape=(int(groups.max()) + 1, len(codes))))
+    ends, rows = np.concatenate(np.divmod(codes, n)), np.tile(np.arange(len(codes)), 2)
+    of_objects = csr_array(coo_array((np.ones(len(ends)), (rows, ends)), shape=(len(codes), n)))
     n_flips = N_FLIPS if m <= MIN_ROWS_FOR_FEWER_FLIPS else N_FLIPS_MANY_ROWS
     least = _structure_statistic(np.ones((1, net.shape[0])), net, of_objects)[0] * (1 - 1e-12)  # equal ones count
     n_as_large, block = 1, max(MAX_SIGNS // net.shape[0], 1)
@@ -393,5 +356,4 @@ def guessing_p_value(comparisons: Comparisons, rng: np.random.Generator) -> floa
 def _structure_statistic(signs: FloatArray, net: csr_array, of_objects: csr_array) -> FloatArray:
     """Return T for each row of signs of the trials."""
     of_pairs = signs @ net
-    found: FloatArray = 2 * np.square(of_pairs).sum(axis=1) + np.square(of_pairs @ of_objects).sum(axis=1)
-    return found
+    return 2 * np.square(of_pairs).sum(axis=1) + np.square(of_pairs @ of_objects).sum(axis=1)

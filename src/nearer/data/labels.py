@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -32,7 +33,7 @@ def raise_for_rows(bad: Mask, what: Callable[[int], str], remedy: str) -> None:
     raise ValueError(f"row {where[0]}: {what(int(where[0]))}{more}; {remedy}")
 
 
-def check_length(values: NDArray[Any], name: str, m: int | None) -> None:
+def _check_length(values: NDArray[Any], name: str, m: int | None) -> None:
     """Refuse anything but one value a row."""
     if values.ndim != 1:
         raise ValueError(f"{name} must be 1-D, got shape {values.shape}; pass one value a row")
@@ -66,12 +67,9 @@ def read_labels(values: Any, name: str, m: int | None = None) -> Labels:
     if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
         raise ValueError(f"{name} must be a sequence of labels, not {values!r}")
     labels = values if isinstance(values, np.ndarray) else _label_array(list(values))
-    check_length(labels, name, m)
-    raise_for_rows(
-        is_missing(labels),
-        lambda row: f"{name} has no label ({format_label(labels[row])})",
-        f"give every entry of {name} one",
-    )
+    _check_length(labels, name, m)
+    remedy = f"give every entry of {name} one"
+    raise_for_rows(is_missing(labels), lambda row: f"{name} has no label ({format_label(labels[row])})", remedy)
     return labels
 
 
@@ -90,7 +88,7 @@ def is_missing(labels: Labels) -> Mask:
     if labels.dtype.kind in "mM":
         return np.isnat(labels)
     if labels.dtype.kind in "OU":
-        return np.fromiter((_is_missing_label(label) for label in labels.flat), bool, labels.size)
+        return np.fromiter(map(_is_missing_label, labels.flat), bool, labels.size)
     return np.zeros(labels.shape, dtype=bool)
 
 
@@ -110,17 +108,15 @@ def is_bool(value: Any) -> bool:
 
 def _python_values(labels: Labels) -> list[Any]:
     """Python values, which hash alike whichever array held them; nanosecond dates would turn to integers."""
-    values: list[Any] = list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
-    return values
+    return list(labels.flat) if labels.dtype.kind in "mM" else labels.ravel().tolist()
 
 
 def _code_of(codes: dict[Any, int], label: Any, code: int) -> int:
     try:
         return codes.setdefault(label, code)
     except TypeError:
-        raise TypeError(
-            f"label {label!r} cannot be hashed; a label argument must be a string, number or tuple"
-        ) from None
+        message = f"label {label!r} cannot be hashed; a label argument must be a string, number or tuple"
+        raise TypeError(message) from None
 
 
 def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
@@ -129,15 +125,13 @@ def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
         labels, codes = np.unique(table, return_inverse=True)
         return labels, codes.reshape(table.shape)
     found: dict[Any, int] = {}
-    first_seen = np.fromiter((_code_of(found, v, len(found)) for v in _python_values(table)), np.intp, table.size)
-    first_seen = first_seen.reshape(table.shape)
+    codes = np.fromiter((_code_of(found, value, len(found)) for value in _python_values(table)), np.intp, table.size)
     names = list(found)
-    try:
-        names.sort()
-    except TypeError:
-        return _label_array(names), first_seen
+    with suppress(TypeError):  # what cannot be sorted stays in order of appearance
+        names = sorted(found)
     rank = {name: position for position, name in enumerate(names)}
-    return _label_array(names), np.array([rank[name] for name in found], dtype=np.intp)[first_seen]
+    ranks = np.array([rank[name] for name in found], dtype=np.intp)
+    return _label_array(names), ranks[codes].reshape(table.shape)
 
 
 def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
@@ -148,20 +142,14 @@ def translate(indices: Indices, labels: Labels, objects: Labels) -> Indices:
     new = np.array([position.get(label, -1) for label in _python_values(labels)], dtype=np.intp)
     translated = new[indices]
     unknown = translated < 0
-    raise_for_rows(
-        unknown,
-        lambda row: (
-            f"object {format_label(labels[indices[row][unknown[row]][0]])} is not among the {len(objects)} objects"
-        ),
-        "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows",
-    )
+
+    def described(row: int) -> str:
+        label = labels[indices[row][unknown[row]][0]]
+        return f"object {format_label(label)} is not among the {len(objects)} objects"
+
+    remedy = "add it to the objects (on a fitted map: with place or partial_fit), or drop such rows"
+    raise_for_rows(unknown, described, remedy)
     return translated
-
-
-def union(parts: Sequence[Labels]) -> Labels:
-    """Return the labels found in any part, sorted if they can be, else in order of first appearance."""
-    distinct = list(dict.fromkeys(label for part in parts for label in _python_values(part)))
-    return factorize(np.fromiter(distinct, dtype=object, count=len(distinct)))[0]
 
 
 def are_indices(objects: Labels) -> bool:
@@ -179,12 +167,13 @@ def same_labels(first: Labels, second: Labels) -> bool:
 
 
 def merge_objects(parts: list[Labels]) -> Labels:
-    """Return the labels of all parts; of plain indices, as many as the largest has."""
+    """Return the labels found in any part, sorted if they can be; of plain indices, as many as the largest has."""
     if all(same_labels(parts[0], part) for part in parts[1:]):
         return parts[0]
-    if all(are_indices(part) for part in parts):
+    if all(map(are_indices, parts)):
         return max(parts, key=len)
-    return union(parts)
+    distinct = dict.fromkeys(label for part in parts for label in _python_values(part))
+    return factorize(np.fromiter(distinct, dtype=object, count=len(distinct)))[0]
 
 
 def join_labels(parts: list[Labels | None], name: str) -> Labels | None:
@@ -205,13 +194,11 @@ def read_answers(y: Any, m: int) -> NDArray[np.int8]:
     if answers.dtype.kind == "b":
         return np.where(answers, np.int8(1), np.int8(-1))
     bad = (answers != 1) & (answers != -1)
-    zeros_and_ones = bad.any() and bool(((answers == 0) | (answers == 1)).all())
-    remedy = "pass +1 and -1, or bools"
-    if zeros_and_ones:
-        remedy += "; for 0 and 1: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
-    elif bad.any():
-        remedy += "; drop the rows of other codes, such as 'cannot tell', first"
-    raise_for_rows(bad, lambda row: f"y is {format_label(answers[row])}", remedy)
+    if ((answers == 0) | (answers == 1)).all():
+        advice = "for 0 and 1: np.where(np.asarray(y) == 1, 1, -1) if 1 means as written"
+    else:
+        advice = "drop the rows of other codes, such as 'cannot tell', first"
+    raise_for_rows(bad, lambda row: f"y is {format_label(answers[row])}", f"pass +1 and -1, or bools; {advice}")
     return answers.astype(np.int8, copy=False)
 
 
@@ -258,7 +245,7 @@ def _read_numbers(values: Any, name: str, m: int, remedy: str) -> NDArray[Any]:
             f"{remedy}; numbers read as text: [float(v) for v in {name}]"
             + (f"; words: [v == {first} for v in y]" if name == "y" else "")
         )
-    check_length(numbers, name, m)
+    _check_length(numbers, name, m)
     if numbers.dtype.kind == "f":
         raise_for_rows(np.isnan(numbers), lambda _: f"{name} is NaN", f"{remedy}; drop rows without a value")
     return numbers
@@ -298,13 +285,15 @@ def object_columns(names: Sequence[Any]) -> list[int]:
     if any(list(names) == [form(k) for k in in_order] for form in (int, str, "column_{}".format)):
         return in_order
     spelled = [normalize_name(str(name)) for name in names]
-    found = _find_quadruplet(spelled) or _find_triplet(spelled)
-    if found is None:
+    triplet = [next((name for name in each if name in spelled), None) for each in TRIPLET_NAMES.values()]
+    wanted = next((names for names in (*QUADRUPLET_NAMES, triplet) if all(name in spelled for name in names)), None)
+    if wanted is None:
         raise ValueError(
             f"the columns are called {_format_names(names)}, which does not say what each of them is; rename them "
             "anchor, near and far (or near_1, near_2, far_1 and far_2), or pass an array, whose columns are read "
             "in that order: df.to_numpy()"
         )
+    found = [spelled.index(str(name)) for name in wanted]
     others = [name for at, name in enumerate(names) if at not in found]
     if others:
         used = [str(names[at]) for at in found]
@@ -316,20 +305,7 @@ def object_columns(names: Sequence[Any]) -> list[int]:
     return found
 
 
-def _find_quadruplet(spelled: list[str]) -> list[int] | None:
-    for spelling in QUADRUPLET_NAMES:
-        if all(name in spelled for name in spelling):
-            return [spelled.index(name) for name in spelling]
-    return None
-
-
-def _find_triplet(spelled: list[str]) -> list[int] | None:
-    found = [next((spelled.index(name) for name in each if name in spelled), -1) for each in TRIPLET_NAMES.values()]
-    return found if min(found) >= 0 else None
-
-
 def _format_names(names: Sequence[Any]) -> str:
-    listed = ", ".join(
-        repr(name if len(str(name)) <= 40 else f"{str(name)[:37]}...") for name in names[:MAX_LISTED_NAMES]
-    )
-    return listed + (f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else "")
+    listed = [repr(name if len(str(name)) <= 40 else f"{str(name)[:37]}...") for name in names[:MAX_LISTED_NAMES]]
+    more = f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    return ", ".join(listed) + more

@@ -1,15 +1,15 @@
 """Rows of comparisons: read and checked at the border, and packed in the one layout that compiled loops take.
 
 The checks are whole-array operations with a few one-byte masks alive at a time, so that tens of millions of rows pass
-in about a second. Compiled loops trust indices, so the rows of a streamed table pass the same checks a block at a time,
-wherever they lie; that takes 1.5 nanoseconds a row, less than reading it.
+in about a second. Compiled loops trust indices, so streamed rows pass the same checks a block at a time.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from numbers import Integral, Real
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,23 +41,18 @@ MAX_COPIED_ROWS = 4_000_000  # rows; 48 MB of triplets
 def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects: Any) -> tuple[Indices, Labels]:
     """Return indices of shape (m, width) and the labels, (n,), that they point into."""
     table = _read_table(rows, widths)
-    numeric = table.dtype.kind in "iuf"
     known = None if objects is None else read_objects(objects)
     n = None if n_objects is None else read_n_objects(n_objects)
     if known is not None and n is not None and len(known) != n:
         raise ValueError(f"n_objects={n}, but objects holds {len(known)} labels; leave n_objects out")
-    if numeric and (known is None or are_indices(known)):
-        n = n if known is None else len(known)
-        indices, n = _read_indices(table, n)
+    if table.dtype.kind in "iuf" and (known is None or are_indices(known)):
+        indices, n = _read_indices(table, n if known is None else len(known))
         return indices, np.arange(n)
     labels, codes = factorize(table)
-    unfit = is_missing(labels) | np.array([is_bool(label) for label in labels])
-    if unfit.any():
-        bad = unfit[codes]
-        raise_for_rows(
-            bad, lambda row: f"{_format_first(table, bad, row)} is no label", "drop such rows, or name the object"
-        )
-    _raise_for_mixed_types(labels, codes)
+    bad = (is_missing(labels) | np.array([is_bool(label) for label in labels]))[codes]
+    remedy = "drop such rows, or name the object"
+    raise_for_rows(bad, lambda row: f"{_format_first(table, bad, row)} is no label", remedy)
+    _raise_for_mixed_types(table, labels, codes)
     if known is not None:
         return translate(codes, labels, known), known
     _warn_of_stray_column(codes, labels)
@@ -66,18 +61,15 @@ def read_rows(rows: Any, widths: tuple[int, ...], n_objects: int | None, objects
     return codes, labels
 
 
-def _raise_for_mixed_types(labels: Labels, codes: Indices) -> None:
+def _raise_for_mixed_types(table: NDArray[Any], labels: Labels, codes: Indices) -> None:
     """Raise ValueError for objects that are numbers in some rows and the same numbers as text in others."""
-    if labels.dtype.kind != "O":
-        return
-    texts = {label for label in labels if isinstance(label, str)}
-    twice = np.array([isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels])
-    if twice.any():
+    if labels.dtype.kind == "O":
+        texts = {label for label in labels if isinstance(label, str)}
+        in_text = [isinstance(label, Real) and str(label).removesuffix(".0") in texts for label in labels]
+        twice = np.array(in_text)[codes]
         raise_for_rows(
-            twice[codes],
-            lambda row: (
-                f"the object {format_label(labels[codes[row][twice[codes[row]]][0]])} is a number, and elsewhere text"
-            ),
+            twice,
+            lambda row: f"the object {_format_first(table, twice, row)} is a number, and elsewhere text",
             "write all objects as text, or all as numbers: df.astype(str)",
         )
 
@@ -87,14 +79,11 @@ def _warn_of_stray_column(codes: Indices, labels: Labels) -> None:
     if codes.shape[1] != 4 or len(codes) < 2:
         return
     for column in range(4):
-        others = np.delete(codes, column, axis=1)
-        if not np.isin(codes[:, column], others).any():
-            warnings.warn(
+        if not np.isin(codes[:, column], np.delete(codes, column, axis=1)).any():
+            warn_caller(
                 f"column {column + 1} of 4 holds labels, such as {format_label(labels[codes[0, column]])}, that no "
                 "other column has; if it is the answer or the annotator, pass it as y or annotators and keep three "
-                "columns",
-                UserWarning,
-                stacklevel=5,
+                "columns"
             )
 
 
@@ -112,10 +101,8 @@ def _read_table(rows: Any, widths: tuple[int, ...]) -> NDArray[Any]:
     names = column_names(rows)
     if names is not None:
         table = _table_of_columns(rows, object_columns(names), names)
-    elif hasattr(rows, "to_numpy"):
-        table = np.asarray(rows.to_numpy())
-    elif isinstance(rows, np.ndarray) or hasattr(rows, "__array__"):
-        table = np.asarray(rows)
+    elif hasattr(rows, "to_numpy") or hasattr(rows, "__array__"):
+        table = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows)
     else:
         table = _table_of_sequence(rows)
     _check_shape(table, widths)
@@ -164,21 +151,15 @@ def _table_of_sequence(rows: Any) -> NDArray[Any]:
     numeric = table.dtype.kind in "biufc"
     if not listed or (numeric and (table.ndim <= 2 or not isinstance(listed[0][0], tuple))):
         return table
-    is_row = [isinstance(row, Sequence | np.ndarray) and not isinstance(row, str | bytes) for row in listed]
-    if not any(is_row):
+    no_row = np.array([not isinstance(row, Sequence | np.ndarray) or isinstance(row, str | bytes) for row in listed])
+    if no_row.all():
         return np.fromiter(listed, dtype=object, count=len(listed))
-    raise_for_rows(
-        ~np.array(is_row),
-        lambda row: f"{listed[row]!r} is not a row of objects",
-        "pass one sequence of 3 or 4 objects a row",
-    )
+    remedy = "pass one sequence of 3 or 4 objects a row"
+    raise_for_rows(no_row, lambda row: f"{listed[row]!r} is not a row of objects", remedy)
     lengths = np.array([len(row) for row in listed])
     width = int(lengths[0])
-    raise_for_rows(
-        lengths != width,
-        lambda row: f"has {lengths[row]} entries where row 0 has {width}",
-        "give every row the same number of objects",
-    )
+    remedy = "give every row the same number of objects"
+    raise_for_rows(lengths != width, lambda row: f"has {lengths[row]} entries where row 0 has {width}", remedy)
     entries = (label for row in listed for label in row)
     return np.fromiter(entries, dtype=object, count=len(listed) * width).reshape(len(listed), width)
 
@@ -225,21 +206,17 @@ def _read_indices(table: NDArray[Any], n: int | None) -> tuple[Indices, int]:
     if highest >= limit:
         above = table >= limit
         size = "the largest index supported" if n is None else f"n_objects={n}"
+        if n is not None:
+            remedy = f"give n_objects={highest + 1} when fitting, drop such rows, or subtract 1 if numbered from 1"
         raise_for_rows(
-            above,
-            lambda row: f"index {_format_first(table, above, row)} is out of range for {size}",
-            remedy
-            if n is None
-            else f"give n_objects={highest + 1} when fitting, drop such rows, or subtract 1 if numbered from 1",
+            above, lambda row: f"index {_format_first(table, above, row)} is out of range for {size}", remedy
         )
     # Narrow and unsigned integers overflow in i * n + j and turn to floats next to int64: widen them.
     indices = table if table.dtype in (np.int32, np.int64) else table.astype(np.int64)
     if n is None and table.min() > 0:
-        warnings.warn(
+        warn_caller(
             f"index 0 never occurs, the lowest is {int(table.min())}; if the objects are numbered from 1, subtract 1; "
-            "if these are identifiers, use Comparisons.from_triplets(rows, objects=np.unique(rows))",
-            UserWarning,
-            stacklevel=5,
+            "if these are identifiers, use Comparisons.from_triplets(rows, objects=np.unique(rows))"
         )
     return indices, highest + 1 if n is None else n
 
@@ -305,9 +282,8 @@ def sample_ranges(m: int, n_rows: int, block_rows: int = BLOCK_ROWS) -> list[ran
         return [range(0, m, -(-m // n_rows))]
     width = max(block_rows // N_SAMPLE_RUNS, 1)
     step = -(-N_SAMPLE_RUNS * width // n_rows)
-    return [
-        range(start, start + width, step) for start in np.linspace(0, m - width, N_SAMPLE_RUNS, dtype=np.int64).tolist()
-    ]
+    starts = np.linspace(0, m - width, N_SAMPLE_RUNS, dtype=np.int64).tolist()
+    return [range(start, start + width, step) for start in starts]
 
 
 class Rows(NamedTuple):
@@ -335,6 +311,11 @@ class Rows(NamedTuple):
             view.flags.writeable = False
         return cls(*views)
 
+    @classmethod
+    def join(cls, blocks: Iterable[Iterable[NDArray[Any]]]) -> Rows:
+        """Return the rows of blocks, one after another."""
+        return cls.of(*(np.concatenate(columns) for columns in zip(*blocks, strict=True)))
+
     def __len__(self) -> int:
         return len(self.objects)
 
@@ -351,23 +332,19 @@ class Rows(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What a check finds out about rows that pass."""
+    """What a check finds out about rows that pass: their shape, the range of indices, the sum of the weights."""
 
-    n_rows: int = 0  # the shape of the table; a width of 0 where there are no rows
-    width: int = 0  # the shape of the table; a width of 0 where there are no rows
-    lowest: int = MAX_OBJECTS  # the least and the largest index
-    highest: int = -1  # the least and the largest index
-    weight: float = 0.0  # the sum of the weights
+    n_rows: int = 0
+    width: int = 0  # where there are no rows
+    lowest: int = MAX_OBJECTS
+    highest: int = -1
+    weight: float = 0.0
 
     @classmethod
     def merge(cls, extents: Iterable[Extent]) -> Extent:
         """Return that of all rows together; weights are added up in order."""
-        n_rows, width, lowest, highest, weight = cls()
-        for each in extents:
-            n_rows, width = n_rows + each.n_rows, max(width, each.width)
-            lowest, highest = min(lowest, each.lowest), max(highest, each.highest)
-            weight += each.weight
-        return cls(n_rows, width, lowest, highest, weight)
+        n_rows, widths, lowest, highest, weights = zip(cls(), *extents, strict=True)
+        return cls(sum(n_rows), max(widths), min(lowest), max(highest), reduce(add, weights))
 
     def n_objects(self, given: int | None, name: str) -> int:
         """Return the number of objects, or raise ValueError for a table that cannot be fitted."""
@@ -411,12 +388,9 @@ def check_block(
         if n_objects is not None:
             size, advice = f"n_objects={limit}", "give a larger n_objects, or subtract 1 if numbered from 1"
         raise_for_rows(objects >= limit, lambda row: f"index {objects[row].max()} is out of range for {size}", advice)
-    raise_for_rows(
-        has_self_comparison(objects), lambda row: f"{objects[row].tolist()} compares an object with itself", remedy
-    )
-    raise_for_rows(
-        has_equal_pairs(objects), lambda row: f"near and far are the same pair, {objects[row, :2].tolist()}", remedy
-    )
+    itself, same = has_self_comparison(objects), has_equal_pairs(objects)
+    raise_for_rows(itself, lambda row: f"{objects[row].tolist()} compares an object with itself", remedy)
+    raise_for_rows(same, lambda row: f"near and far are the same pair, {objects[row, :2].tolist()}", remedy)
     if answers is not None and answers.dtype.kind != "b":
         bad = (answers != 1) & (answers != -1)
         raise_for_rows(bad, lambda row: f"answer is {format_label(answers[row])}", "answers are +1 and -1, or bools")

@@ -1,9 +1,8 @@
 """Comparisons that no single process holds all at once, and those in files, read a block at a time.
 
-``fit`` takes them in place of a `Comparisons`; everything else needs rows in memory. `ComparisonsFile` checks every row
-of NumPy or Parquet files once, when it is made, and from then on yields blocks that inner code can trust. While a block
-is processed, a thread reads the next: reading and decompressing release the interpreter's lock, as the compiled loops
-do, and a pass takes the time of the slower of the two and not of both.
+`ComparisonsFile` checks every row once, when it is made, and from then on yields blocks that inner code can trust.
+While a block is processed, a thread reads the next: reading and decompressing release the interpreter's lock, as the
+compiled loops do, and a pass takes the time of the slower of the two and not of both.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.files import FoundFiles, RowTable, Sources, find_files, is_url, open_table
+from nearer.data.files import Block, RowTable, Sources, TableFile, find_files, is_url, open_table
 from nearer.data.labels import read_answers
 from nearer.data.rows import BLOCK_ROWS, Extent, Rows, check_block, read_n_objects
 
@@ -33,20 +32,22 @@ class StreamedComparisons(ABC):
     """Comparisons that were checked once, where they are, and are given out a block at a time."""
 
     n_objects: int
+    _title: str
+    _length: int
+    _width: int
+
+    def __len__(self) -> int:
+        return self._length
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """What to call them in a sentence, such as the name of their file."""
+        return self._title
 
     @property
-    @abstractmethod
     def is_triplets(self) -> bool:
         """Whether the comparisons are triplets."""
-
-    @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of comparisons."""
+        return self._width == 3
 
     @abstractmethod
     def blocks(self, rng: np.random.Generator | None = None) -> Iterator[Rows]:
@@ -78,6 +79,7 @@ REMEDY = "write the file without such rows"
 class FilePart:
     """Rows ``start`` to ``stop`` of one file."""
 
+    file: TableFile
     table: RowTable
     state: tuple[object, ...]  # changes when the file is written to
     start: int
@@ -86,7 +88,7 @@ class FilePart:
     @property
     def title(self) -> str:
         """The name of the file."""
-        return self.table.file.name
+        return self.file.name
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -95,7 +97,7 @@ class FilePart:
         """Raise ValueError for rows that are no comparisons; report the number of rows of each block that passed."""
         offset, extent = self.start, Extent()
         for block in read_ahead(self.table.read(self.start, self.stop, block_rows, None)):
-            passed = check_block(*block, name=str(self.table.file), offset=offset, n_objects=n_objects, remedy=REMEDY)
+            passed = check_block(*block, name=str(self.file), offset=offset, n_objects=n_objects, remedy=REMEDY)
             extent = Extent.merge((extent, passed))
             offset += len(block.objects)
             report(len(block.objects))
@@ -103,17 +105,10 @@ class FilePart:
 
     def blocks(self, block_rows: int) -> Generator[Rows, None, None]:
         """Return the rows in order, at most ``block_rows`` at a time; they must have passed the check."""
-        if self.table.file.state() != self.state:  # the compiled loops trust the indices
-            raise ValueError(f"{self.table.file} has changed since it was checked; make a new ComparisonsFile")
+        if self.file.state() != self.state:  # the compiled loops trust the indices
+            raise ValueError(f"{self.file} has changed since it was checked; make a new ComparisonsFile")
         # Indices below 2^31: 32 bits hold them, in half the memory.
-        for objects, answers, weights in self.table.read(self.start, self.stop, block_rows, np.int32):
-            if answers is not None and answers.dtype.kind == "b":
-                answers = read_answers(answers, len(answers))
-            yield Rows.of(objects, answers, weights)
-
-    def take(self, start: int, stop: int) -> FilePart:
-        """Return some rows of this part, counted from its first."""
-        return replace(self, start=self.start + start, stop=self.start + stop)
+        yield from map(pack_block, self.table.read(self.start, self.stop, block_rows, np.int32))
 
     def chunks(self, block_rows: int) -> list[FilePart]:
         """Return the part in pieces that it is best read by: runs that make up a block, or row groups."""
@@ -131,23 +126,29 @@ class FilePart:
         return pieces
 
 
-def open_parts(found: FoundFiles, columns: Sequence[str] | None) -> list[FilePart]:
+def pack_block(block: Block) -> Rows:
+    """Return the rows of a file as the loops take them, their indices in 32 bits."""
+    objects, answers, weights = block
+    if answers is not None and answers.dtype.kind == "b":
+        answers = read_answers(answers, len(answers))
+    return Rows.of(objects.astype(np.int32, copy=False), answers, weights)
+
+
+def _open_parts(files: Sequence[TableFile], name: str, columns: Sequence[str] | None) -> list[FilePart]:
     """Return one part for each file that holds rows; all must have the same columns."""
     parts: list[FilePart] = []
-    for file in found.files:
-        state = file.state()
-        table = open_table(file, columns)
-        if parts and (table.columns, table.extra_columns) != (parts[0].table.columns, parts[0].table.extra_columns):
-            first = parts[0].table
+    for file in files:
+        state, table = file.state(), open_table(file, columns)
+        parts.append(FilePart(file, table, state, 0, len(table)))
+        first = parts[0].table
+        if (table.columns, table.extra_columns) != (first.columns, first.extra_columns):
             raise ValueError(
-                f"{file} holds {_describe_columns(table)}, but {first.file.name} {_describe_columns(first)}; "
+                f"{file} holds {_describe_columns(table)}, but {files[0].name} {_describe_columns(first)}; "
                 "all files must have the same columns"
             )
-        parts.append(FilePart(table, state, 0, len(table)))
     full = [part for part in parts if len(part)]  # programs that write many files write empty ones, too
     if not full:
-        named = str(found.files[0]) if len(found.files) == 1 else found.title
-        raise ValueError(f"{named} holds no comparisons; check how it was written")
+        raise ValueError(f"{name} holds no comparisons; check how it was written")
     return full
 
 
@@ -167,10 +168,7 @@ def rechunk(blocks: Iterator[Rows], lengths: Iterator[int]) -> Generator[Rows, N
             pieces.append(rows if here == len(rows) else rows.take(slice(0, here)))
             rest = None if here == len(rows) else rows.take(slice(here, None))
             count += here
-        if len(pieces) == 1:
-            yield pieces[0]
-        else:
-            yield Rows.of(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+        yield pieces[0] if len(pieces) == 1 else Rows.join(pieces)
 
 
 Item = TypeVar("Item")
@@ -229,13 +227,13 @@ class ComparisonsFile(StreamedComparisons):
         with an underscore are passed over. Parquet may lie behind a URL, such as ``"s3://bucket/many"``, if fsspec and
         its package for the protocol are installed.
     n_objects : int, optional
-        The number of objects; the largest index plus one if left out.
+        The number of objects; by default the largest index plus one.
     block_rows : int
         Rows to read at a time; a few blocks are in memory at once. Any number gives the same sums to rounding, and the
         default those of comparisons in memory to the last bit.
     columns : sequence of str, optional
-        Names of the three or four columns of a Parquet file that hold objects; ``anchor, near, far`` or ``i, j, l, k``
-        (near pair, far pair) if left out.
+        Names of the three or four columns of a Parquet file that hold objects; by default ``anchor, near, far`` or
+        ``i, j, l, k`` (near pair, far pair).
 
     Attributes
     ----------
@@ -255,12 +253,6 @@ class ComparisonsFile(StreamedComparisons):
     >>> judgments = ComparisonsFile(path)
     >>> judgments
     ComparisonsFile('triplets.npy', 3 triplets over 4 objects)
-    >>> from nearer.embedding import STE
-    >>> STE(solver="svrg", random_state=0).fit(judgments).embedding_.shape
-    (4, 2)
-
-    A folder of files:
-
     >>> np.save(Path(folder.name) / "more.npy", np.array([[3, 1, 2]]))
     >>> len(ComparisonsFile(folder.name))
     4
@@ -279,39 +271,19 @@ class ComparisonsFile(StreamedComparisons):
         self.path = _as_path(path) if isinstance(path, str | PathLike) else [_as_path(each) for each in path]
         self.block_rows = check_integer("block_rows", block_rows, 1)
         known = None if n_objects is None else read_n_objects(n_objects)
-        found = find_files(path)
-        self._title = found.title
-        self._parts = open_parts(found, columns)
+        files, self._title = find_files(path)
+        name = str(files[0]) if len(files) == 1 else self._title
+        self._parts = _open_parts(files, name, columns)
         self._firsts = [0, *np.cumsum([len(part) for part in self._parts]).tolist()]
-        self._width = len(self._parts[0].table.columns)
-        name = str(found.files[0]) if len(found.files) == 1 else found.title
-        self.n_objects = self._checked(known).n_objects(known, name)
-
-    def __len__(self) -> int:
-        return int(self._firsts[-1])
-
-    @property
-    def title(self) -> str:
-        """The name of the file; of many, where they lie and how many there are."""
-        return self._title
-
-    @property
-    def is_triplets(self) -> bool:
-        """Whether the comparisons are triplets."""
-        return self._width == 3
+        self._length, self._width = int(self._firsts[-1]), len(self._parts[0].table.columns)
+        with progress_bar(f"check {self.title}", len(self)) as bar:
+            extent = Extent.merge([part.check(known, self.block_rows, bar.update) for part in self._parts])
+        self.n_objects = extent.n_objects(known, name)
 
     def blocks(self, rng: np.random.Generator | None = None) -> Generator[Rows, None, None]:
         """Return all comparisons, a block at a time; in random order if ``rng`` is given.
 
         Random order is one of runs of rows or of row groups, out of all files; blocks are put together from them.
-
-        Parameters
-        ----------
-        rng : numpy Generator, optional
-
-        Yields
-        ------
-        Rows
         """
         cuts = [*range(0, len(self), self.block_rows), len(self)]
         if rng is None:
@@ -321,21 +293,12 @@ class ComparisonsFile(StreamedComparisons):
         return _read_pieces([chunks[number] for number in rng.permutation(len(chunks))], cuts)
 
     def between(self, cuts: Sequence[int]) -> Generator[Rows, None, None]:
-        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them.
-
-        Parameters
-        ----------
-        cuts : sequence of int
-
-        Yields
-        ------
-        Rows
-        """
+        """Return the comparisons from the first of these rising row numbers to the last, cut at each of them."""
         pieces = []
         for part, first in zip(self._parts, self._firsts, strict=False):
             start, stop = max(cuts[0] - first, 0), min(cuts[-1] - first, len(part))
             if start < stop:
-                pieces.append(part.take(start, stop))
+                pieces.append(replace(part, start=part.start + start, stop=part.start + stop))
         return _read_pieces(pieces, cuts)
 
     def parts(self, max_rows: int | None = None) -> list[FilePart]:
@@ -350,27 +313,11 @@ class ComparisonsFile(StreamedComparisons):
         -------
         list of FilePart
             With a length each, and a method ``blocks(block_rows)`` that yields `Rows`.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> for name, m in (("first", 1), ("second", 5)):
-        ...     np.save(Path(folder.name) / name, np.array([[0, 1, 2]] * m))
-        >>> judgments = ComparisonsFile(folder.name)
-        >>> [len(part) for part in judgments.parts()], [len(part) for part in judgments.parts(3)]
-        ([1, 5], [1, 3, 2])
-        >>> folder.cleanup()
         """
         if max_rows is None:
             return [*self._parts]
         max_rows = check_integer("max_rows", max_rows, 1)
         return [piece for part in self._parts for piece in part.split(max_rows)]
-
-    def _checked(self, n_objects: int | None) -> Extent:
-        """Return what the check finds out about rows that all pass."""
-        with progress_bar(f"check {self.title}", len(self)) as bar:
-            return Extent.merge([part.check(n_objects, self.block_rows, bar.update) for part in self._parts])
 
 
 def _as_path(path: str | PathLike[str]) -> Path | str:

@@ -1,16 +1,12 @@
 """Shards: comparisons held by the workers of a dask cluster, and work done on them where they are.
 
 A *shard* is what one worker holds: consecutive partitions of a collection, in order, cut into as many *lanes* as the
-worker has threads, without a copy. It is an actor: a request to it goes straight to its worker, in about a millisecond,
-where a task that passes through the scheduler takes ten.
+worker has threads, without a copy. It is an actor: a request goes straight to its worker, not by way of the scheduler,
+and travels down a tree of shards, so that none sends the points to more than a few others. Results are joined on the
+way back, in an order that is settled once: which worker is faster does not change a bit of the result.
 
-A request travels down a tree of shards, so that none sends the points to more than a few others, and results are
-joined on the way back. Which partitions a shard has, its lanes and the tree are settled once, and results are joined in
-that order: which worker is faster, or takes the place of another, does not change a bit of the result.
-
-`WorkerPool` is the side of the fit: it places shards on workers, sends them requests, and replaces lost ones. A worker
-that dies takes its shards with it. The recipes of their partitions are kept here, so that another worker, or the one
-that a nanny starts in its place, loads them again; the request that failed is then sent once more, to all.
+`WorkerPool` is the side of the fit. The recipes of partitions are kept here, so that those of a worker that dies are
+loaded again by another, or by the one that a nanny starts in its place; the request that failed is sent once more.
 """
 
 from __future__ import annotations
@@ -21,9 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +28,6 @@ from numpy.typing import NDArray
 from nearer._common.formatting import pluralize
 from nearer._common.progress import warn_caller
 from nearer.data.rows import Extent, Rows
-
-if TYPE_CHECKING:
-    from nearer.data.cluster import Partition
 
 FAN_OUT = 4  # shards that one sender passes a request on to
 
@@ -54,6 +48,18 @@ class Report(NamedTuple):
     columns: tuple[int, bool, bool] | None
 
 
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows that have passed all checks, and what is to be reported of them."""
+
+    blocks: list[Rows]
+    report: Report
+
+    def __sizeof__(self) -> int:
+        # dask goes by it. Of a list of rows it would try a few entries, and the length of rows is not that of a tuple.
+        return sum(column.nbytes for block in self.blocks for column in block)
+
+
 class Shard:
     """The comparisons on one worker."""
 
@@ -65,11 +71,7 @@ class Shard:
         self._pool = get_worker().rpc
 
     async def reduce(
-        self,
-        work: Callable[..., Any],
-        combine: Callable[[Any, Any], Any],
-        below: tuple[Node, ...],
-        *arguments: Any,
+        self, work: Callable[..., Any], combine: Callable[[Any, Any], Any], below: tuple[Node, ...], *arguments: Any
     ) -> Any:
         """Return ``work(blocks, *arguments)`` of all lanes and of the shards below, joined in order by ``combine``."""
         loop = asyncio.get_running_loop()
@@ -81,9 +83,8 @@ class Shard:
         """Return the columns of the comparisons at these rising positions, a tuple for each block that has any."""
         found, offset = [], 0
         for block in (block for lane in self.lanes for block in lane):
-            here = (
-                positions[np.searchsorted(positions, offset) : np.searchsorted(positions, offset + len(block))] - offset
-            )
+            start, stop = np.searchsorted(positions, [offset, offset + len(block)])
+            here = positions[start:stop] - offset
             offset += len(block)
             if len(here):
                 found.append(tuple(column[here] if column.size else column for column in block))
@@ -109,14 +110,7 @@ def split_into_lanes(blocks: Sequence[Rows], n_lanes: int) -> list[list[Rows]]:
 
 def report_parts(parts: list[Partition]) -> list[Report]:
     """Return the reports of parts."""
-    return [Report(part.extent, part.fault, _columns(part.blocks)) for part in parts]
-
-
-def _columns(blocks: Sequence[Rows]) -> tuple[int, bool, bool] | None:
-    if not blocks:
-        return None
-    objects, answers, weights = blocks[0]
-    return objects.shape[1], answers.size > 0, weights.size > 0
+    return [part.report for part in parts]
 
 
 async def send_request(pool: Callable[[str], Any], node: Node, method: str, *arguments: Any) -> Any:
@@ -140,9 +134,7 @@ def build_tree(positions: Sequence[tuple[str, str]]) -> tuple[Node, ...]:
 def split_into_runs(items: Sequence[Any], count: int, shares: Sequence[float] | None = None) -> Iterator[Sequence[Any]]:
     """Yield ``count`` runs of consecutive items, of even lengths or in these shares; of few items some are empty."""
     weights = [1.0] * count if shares is None else shares
-    bounds = [0]
-    for number in range(count):
-        bounds.append(int(len(items) * sum(weights[: number + 1]) / sum(weights) + 1e-9))
+    bounds = [int(len(items) * sum(weights[:number]) / sum(weights) + 1e-9) for number in range(count + 1)]
     yield from (items[start:stop] for start, stop in pairwise(bounds))
 
 
@@ -204,11 +196,8 @@ class WorkerPool:
                 for node, (start, stop) in zip(self._nodes(), pairwise(bounds), strict=True)
             ]
 
-        return [
-            Rows.of(*columns)
-            for found in self._retry_until_placed(lambda: self._answers(requests))
-            for columns in found
-        ]
+        answers = self._retry_until_placed(lambda: self._answers(requests))
+        return [Rows.of(*columns) for found in answers for columns in found]
 
     def _nodes(self) -> list[Node]:
         return [Node(address, future.key) for address, future in zip(self._addresses, self._futures, strict=True)]
@@ -234,8 +223,7 @@ class WorkerPool:
 
     def _answers(self, requests: Callable[[], list[Any]]) -> list[Any]:
         try:
-            answers: list[Any] = self._client.sync(self._gathered, requests)
-            return answers
+            return self._client.sync(self._gathered, requests)
         except (OSError, KeyError) as error:  # a connection broke, or a worker that started anew knows no shard
             raise _WorkerLost from error
 
@@ -310,26 +298,26 @@ class WorkerPool:
                 self._assign_workers(stranded)
                 self._client.cancel([reports[number] for number in stranded])
                 reports.update((number, self._submitted(number)) for number in stranded)
-        placed = [self._futures[number] for number in numbers]
         for report in reports.values():
-            self._check_loaded(report)
+            if report.status == "error":
+                self._raise_for_loading(report.exception())
+        placed = [self._futures[number] for number in numbers]
         if any(future.status != "finished" for future in placed):
             raise _WorkerLost
         holders = self._client.who_has(placed)
         for number, found in zip(numbers, self._client.gather(list(reports.values())), strict=True):
-            self._check_same(self._reports[number], found)
+            # Other parts than those that were loaded first: rows would be lost, or never checked.
+            for before, after in zip(self._reports[number], found, strict=False):
+                if before != after:
+                    why = after.fault or "it has changed since it was loaded"
+                    raise ValueError(
+                        f"{self._title}: a part cannot be loaded again: {why}; make it anew, and fit again"
+                    )
             self._reports[number] = found
             addresses = holders[self._futures[number].key]
             if not addresses:
                 raise _WorkerLost
             self._addresses[number] = addresses[0]
-
-    def _check_same(self, before: Sequence[Report], after: Sequence[Report]) -> None:
-        """Refuse parts that are others than those that were loaded first: rows would be lost, or never checked."""
-        for one, other in zip(before, after, strict=False):
-            if one != other:
-                why = other.fault or "it has changed since it was loaded"
-                raise ValueError(f"{self._title}: a part cannot be loaded again: {why}; make it anew, and fit again")
 
     def _submitted(self, number: int) -> Any:
         """Have a worker load a shard, and return the future of what it reports of the parts."""
@@ -344,12 +332,9 @@ class WorkerPool:
         # The parts are not kept here: their rows would be in memory twice.
         return self._client.submit(report_parts, parts, pure=False, **settings)
 
-    def _check_loaded(self, report: Any) -> None:
+    def _raise_for_loading(self, error: BaseException) -> NoReturn:
         from distributed import KilledWorker
 
-        if report.status != "error":
-            return
-        error = report.exception()
         if isinstance(error, KilledWorker):
             raise RuntimeError(
                 f"{self._title}: workers died while they loaded it: {error} Give them more memory, or make the "

@@ -1,8 +1,8 @@
-"""Named colours, with coordinates in a space where distance is close to perceived difference.
+"""Named colors, with coordinates in a space where distance is close to perceived difference.
 
 sRGB values become CIELAB in three steps: undo the gamma curve, mix the linear channels into XYZ with the
 sRGB primaries, and compress XYZ relative to the white point D65 (IEC 61966-2-1 and CIE 15). The names cover
-the whole solid: greys, browns, pinks, pale, vivid and dark colours, no two of them closer than 10 in CIELAB.
+the whole solid: grays, browns, pinks, pale, vivid and dark colors, no two of them closer than 10 in CIELAB.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ _HEX_CODES = {
 
 # Rows X, Y, Z; columns the linear red, green and blue of the sRGB primaries.
 _XYZ_FROM_RGB = np.array(
-    [
-        [0.4124564, 0.3575761, 0.1804375],
-        [0.2126729, 0.7151522, 0.0721750],
-        [0.0193339, 0.1191920, 0.9503041],
-    ]
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
 )
 # The white point as this matrix gives it, so that white is exactly neutral.
 _WHITE_POINT = _XYZ_FROM_RGB.sum(axis=1)
@@ -54,7 +50,7 @@ _WHITE_POINT = _XYZ_FROM_RGB.sum(axis=1)
 
 @dataclass(frozen=True, eq=False)
 class ColorSet:
-    """Named colours.
+    """Named colors.
 
     Attributes
     ----------
@@ -63,11 +59,6 @@ class ColorSet:
         sRGB, from 0 to 1.
     lab : ndarray of shape (n, 3)
         CIELAB for the white point D65: lightness L* from 0 to 100, green-red a*, blue-yellow b*.
-
-    Examples
-    --------
-    >>> ColorSet(names=np.array(["black"]), rgb=np.zeros((1, 3)), lab=np.zeros((1, 3))).names.tolist()
-    ['black']
     """
 
     names: NDArray[np.str_]
@@ -76,12 +67,7 @@ class ColorSet:
 
 
 def load_colors() -> ColorSet:
-    """Return the bundled set of named colours; its arrays are read-only.
-
-    Returns
-    -------
-    ColorSet
-        ``names`` (n,), ``rgb`` (n, 3) and ``lab`` (n, 3).
+    """Return the bundled set of named colors; its arrays are read-only.
 
     Examples
     --------

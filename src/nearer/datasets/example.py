@@ -1,39 +1,28 @@
 """A small study, made by simulation: 24 people name the odd one of three musical instruments.
 
 Somebody who is shown a, b and c leaves two together and calls the third odd. Two are left together with a probability
-in proportion to
-
-    (alpha + d2)^-beta,        d2 = their squared distance on the map of the person's group,
-
-after which one answer in fifty is a slip, drawn from all three. Response times are log-normal and longer for questions
-whose three answers are about equally likely. One person is careless: a third for each of the three, at once.
-
-Everybody answers 80 questions: 5 of 10 catch questions, 20 of 100 questions that four or five people share, which
-show how far people differ, and 55 that nobody else is asked. The rows are the same on every machine: all that is drawn
-are uniform numbers.
-
-An instrument's place has two coordinates: how its sound is made, from blown through bowed and plucked to struck, and
-how large it is, 1 for every halving of 80 cm. *Musicians* go by the sound. *Listeners*, who play nothing, go by the
-look where the two differ: flute and saxophone are of metal and lie with the brass, the organ has keys and lies with the
-piano. All other instruments are at the same place for both.
+in proportion to (alpha + d2)^-beta, d2 being their squared distance on the map of the person's group, after which one
+answer in fifty is a slip, drawn from all three. Response times are log-normal and longer for questions whose three
+answers are about equally likely. The rows are the same on every machine: all that is drawn are uniform numbers. What
+else is planted stands in the README that is written beside the files.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, ndtri
 
+from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
+from nearer._common.tables import csv_text
 from nearer.io import Answers, read_answers
 
 GROUPS = ("listener", "musician")
@@ -53,7 +42,7 @@ T = TypeVar("T")
 
 
 class Instrument(NamedTuple):
-    """What is known about an instrument, and how its sound is made for either group."""
+    """What is known about an instrument, and how its sound is made for either group, from blown to struck."""
 
     family: str
     size_cm: int
@@ -109,8 +98,8 @@ CATCH = (
 )
 
 
-def places(group: str, instruments: dict[str, Instrument]) -> NDArray[np.float64]:
-    """Return where a group sees instruments, (n, 2)."""
+def places(group: str, instruments: dict[str, Instrument]) -> FloatArray:
+    """Return where a group sees instruments, (n, 2): by their sound, and 1 for every halving of 80 cm."""
     sound = [getattr(each, group) for each in instruments.values()]
     size = np.array([each.size_cm for each in instruments.values()])
     return np.stack([sound, np.log2(80 / size)], axis=1)
@@ -136,19 +125,12 @@ class ExampleStudy:
         Which answers are to catch questions.
     careless : str
         The person who did not look.
-
-    Examples
-    --------
-    >>> study = load_example()
-    >>> moved = (study.positions["listener"] != study.positions["musician"]).any(axis=1)
-    >>> study.objects[moved].tolist()
-    ['flute', 'organ', 'saxophone']
     """
 
     answers: Answers
     objects: NDArray[np.str_]
     attributes: Mapping[str, NDArray[np.str_] | NDArray[np.int64]]
-    positions: Mapping[str, NDArray[np.float64]]
+    positions: Mapping[str, FloatArray]
     groups: NDArray[np.str_]
     catch: NDArray[np.bool_]
     careless: str
@@ -159,10 +141,6 @@ def load_example() -> ExampleStudy:
 
     There is a careless person in it, catch questions, and two groups who see three of the instruments differently.
     `nearer example DIR` writes the same as files.
-
-    Returns
-    -------
-    ExampleStudy
 
     Examples
     --------
@@ -195,6 +173,7 @@ def study_rows(seed: int = _SEED) -> list[Row]:
     catch = [tuple(sorted(map(list(INSTRUMENTS).index, question))) for question in CATCH]
     others = [question for question in combinations(range(len(INSTRUMENTS)), 3) if question not in catch]
     drawn = shuffled(others, rng)
+    # Those that four or five people share show how far people differ; nobody else is asked the others.
     shared, own = drawn[:_N_SHARED_POOL], iter(drawn[_N_SHARED_POOL:])
     rows: list[Row] = []
     for number, person in enumerate(people(1, _N_PEOPLE, stream(seed, "answers"))):
@@ -202,7 +181,7 @@ def study_rows(seed: int = _SEED) -> list[Row]:
         asked = [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
         asked += [(question, 0) for question in shared[first : first + _N_SHARED]]
         asked += [(question, 0) for question in islice(own, _N_OWN)]
-        rows += person.answer(shuffled(asked, rng), INSTRUMENTS, rng)
+        rows += _answers(person, shuffled(asked, rng), INSTRUMENTS, rng)
     return rows
 
 
@@ -211,14 +190,20 @@ def later_rows(seed: int = _SEED) -> tuple[list[Row], list[Row]]:
     rng = stream(np.random.SeedSequence([seed, 1]), "answers")
     known, everything = len(INSTRUMENTS), INSTRUMENTS | LATER
     pairs = list(combinations(range(known), 2))
-    new: list[Row] = []
-    placed: list[Row] = []
+    new, placed = [], []
     for person in people(_N_PEOPLE + 1, _N_LATER, rng):
         triples = shuffled(list(combinations(range(known), 3)), rng)[:_N_LATER_QUESTIONS]
-        new += person.answer([(triple, 0) for triple in triples], everything, rng)
+        new += _answers(person, [(triple, 0) for triple in triples], everything, rng)
         about = shuffled(pairs, rng)[:_N_PLACEMENT_QUESTIONS]
-        placed += person.answer([((*pair, known), 0) for pair in about], everything, rng)
+        placed += _answers(person, [((*pair, known), 0) for pair in about], everything, rng)
     return new, placed
+
+
+def _answers(
+    person: Person, questions: Sequence[Question], instruments: dict[str, Instrument], rng: np.random.Generator
+) -> list[Row]:
+    points = places(person.group, instruments)
+    return [(person.name, person.group, *row) for row in person.choices(questions, list(instruments), points, rng)]
 
 
 @dataclass(frozen=True)
@@ -231,20 +216,18 @@ class Person:
     slowness: float
     careless: bool = False
 
-    def answer(
-        self, questions: Sequence[Question], instruments: dict[str, Instrument], rng: np.random.Generator
-    ) -> Iterator[Row]:
-        """Return a row for each question."""
-        for row in self.choices(questions, list(instruments), places(self.group, instruments), rng):
-            yield self.name, self.group, *row
-
     def choices(
-        self, questions: Sequence[Question], names: Sequence[str], points: NDArray[np.float64], rng: np.random.Generator
+        self, questions: Sequence[Question], names: Sequence[str], points: FloatArray, rng: np.random.Generator
     ) -> Iterator[Row]:
         """Return for each question its number, what was shown and named, the time, and whether it is a catch one."""
         for trial, (question, catch) in enumerate(questions, start=1):
             shown = shuffled(question, rng)
-            probabilities = self._probabilities(points[shown])
+            first, second, third = points[shown]
+            others = np.array([second - third, third - first, first - second])  # those left together
+            together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
+            probabilities = _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
+            if self.careless:
+                probabilities = np.full(3, 1 / 3)
             uniform, tired, unsure = rng.random(3)
             odd = names[shown[min(int(np.searchsorted(np.cumsum(probabilities), uniform)), 2)]]
             if not self.careless and probabilities.max() < 0.5 and unsure < 0.1:
@@ -253,15 +236,6 @@ class Person:
             seconds = _CARELESS_SECONDS if self.careless else _MEDIAN_SECONDS * self.slowness * np.exp(0.6 * hard)
             rt = round(1000 * seconds * float(np.exp(_LOG_SECONDS_SD * ndtri(tired))))
             yield trial, *(names[each] for each in shown), odd, rt, catch
-
-    def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how likely each of three is to be called odd."""
-        if self.careless:
-            return np.full(3, 1 / 3)
-        others = points[[1, 2, 0]] - points[[2, 0, 1]]
-        together = (_ALPHA + (others**2).sum(axis=1)) ** -self.sharpness
-        probabilities: NDArray[np.float64] = _LAPSE_RATE / 3 + (1 - _LAPSE_RATE) * together / together.sum()
-        return probabilities
 
 
 def people(
@@ -337,21 +311,17 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> list[str]:
 def example_files() -> dict[str, str]:
     """Return the texts of the files by their names."""
     new, placed = later_rows()
-    attributes = [(name, each.family, each.size_cm) for name, each in (INSTRUMENTS | LATER).items()]
     catch = "\n".join(f"    {first}, {second}, {odd}: {odd}" for first, second, odd in CATCH)
     return {
-        "answers.csv": csv_text(COLUMNS, study_rows()),
-        "attributes.csv": csv_text(("object", "family", "size_cm"), attributes),
-        "new-answers.csv": csv_text(COLUMNS, new),
-        "new-object.csv": csv_text(COLUMNS, placed),
+        "answers.csv": csv_text([COLUMNS, *study_rows()], line_end="\n"),
+        "attributes.csv": object_table(INSTRUMENTS | LATER),
+        "new-answers.csv": csv_text([COLUMNS, *new], line_end="\n"),
+        "new-object.csv": csv_text([COLUMNS, *placed], line_end="\n"),
         "README.txt": _README.format(catch=catch),
     }
 
 
-def csv_text(header: Iterable[str], rows: Iterable[Iterable[Any]], delimiter: str = ",", end: str = "\n") -> str:
-    """Return a table as text."""
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
+def object_table(instruments: Mapping[str, Instrument]) -> str:
+    """Return what is known about instruments as the text of a table."""
+    rows = [(name, each.family, each.size_cm) for name, each in instruments.items()]
+    return csv_text([("object", "family", "size_cm"), *rows], line_end="\n")

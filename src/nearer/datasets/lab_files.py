@@ -10,7 +10,6 @@ whose right answer is written beside them. The person stands in the name of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
@@ -19,18 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.randomness import stream
-from nearer.datasets.example import (
-    CATCH,
-    INSTRUMENTS,
-    Person,
-    Question,
-    Row,
-    csv_text,
-    people,
-    places,
-    shuffled,
-    write_files,
-)
+from nearer._common.tables import csv_text
+from nearer.datasets.example import CATCH, INSTRUMENTS, Person, Row, object_table, people, places, shuffled, write_files
 
 GROUPS = ("novice", "expert")
 GUESSING = ("p13", "p28")
@@ -38,12 +27,7 @@ TEST = "TEST"
 COLUMNS = ("group", "block", "trial", "item1", "item2", "item3", "odd", "rt", "catch")
 _SEED = 40
 _N_PEOPLE, _N_PRACTICE, _N_MAIN, _N_CATCH = 40, 4, 60, 6
-_BOM, _SEMICOLONS, _REORDERED, _CRLF = (
-    ("p05", "p17"),
-    ("p09", "p22"),
-    ("p12", "p30"),
-    ("p02", "p36"),
-)
+_BOM, _SEMICOLONS, _REORDERED, _CRLF = ("p05", "p17"), ("p09", "p22"), ("p12", "p30"), ("p02", "p36")
 _EMPTY_FILE = "p41"
 _GOLDEN_ANGLE = np.pi * (3 - 5**0.5)  # radians between directions that never repeat
 _README = f"""\
@@ -94,12 +78,10 @@ def write_lab(folder: str | PathLike[str]) -> list[str]:
 def lab_files(seed: int = _SEED) -> dict[str, bytes]:
     """Return the contents of the files by their names."""
     files = {f"data/{name}.csv": _encoded_file(name, rows) for name, rows in lab_rows(seed).items()}
-    attributes = [(name, each.family, each.size_cm) for name, each in INSTRUMENTS.items()]
-    table = csv_text(("object", "family", "size_cm"), attributes)
     return files | {
         f"data/{_EMPTY_FILE}.csv": b"",
         "data/README.txt": _README.encode(),
-        "attributes.csv": table.encode(),
+        "attributes.csv": object_table(INSTRUMENTS).encode(),
     }
 
 
@@ -107,39 +89,29 @@ def lab_rows(seed: int = _SEED) -> dict[str, list[Row]]:
     """Return the rows of each file, with the columns COLUMNS, by who answered."""
     rng, names, positions = stream(seed, "triplets"), list(INSTRUMENTS), lab_positions()
     catch = [tuple(sorted(map(names.index, question))) for question in CATCH]
-    others = [question for question in combinations(range(len(names)), 3) if question not in catch]
-    rows = {}
-    everybody = [*people(1, _N_PEOPLE, stream(seed, "answers"), GUESSING, GROUPS), Person(TEST, GROUPS[1], 1, 1, True)]
-    for person in everybody:
-        asked: list[Question] = [(question, 0) for question in shuffled(others, rng)[: _N_PRACTICE + _N_MAIN]]
+    others: list[tuple[int, ...]] = [each for each in combinations(range(len(names)), 3) if each not in catch]
+    right = {frozenset(question): question[2] for question in CATCH}
+    files = {}
+    everybody = people(1, _N_PEOPLE, stream(seed, "answers"), GUESSING, GROUPS)
+    for person in (*everybody, Person(TEST, GROUPS[1], 1, 1, True)):
+        asked = [(question, 0) for question in shuffled(others, rng)[: _N_PRACTICE + _N_MAIN]]
         practice, main = asked[:_N_PRACTICE], asked[_N_PRACTICE:]
         main += [(question, 1) for question in shuffled(catch, rng)[:_N_CATCH]]
         hasty = Person(person.name, person.group, person.sharpness / 4, person.slowness)
-        points = positions[person.group]
-        done: list[Row] = []
+        rows: list[Row] = []
         for block, who, questions in (("practice", hasty, practice), ("main", person, shuffled(main, rng))):
             some = questions[:6] if person.name == TEST else questions
-            done += _block(block, who.choices(some, names, points, rng), len(done))
-        rows[person.name] = [(person.group, *row) for row in done]
-    return rows
-
-
-def _block(block: str, choices: Iterable[Row], before: int) -> list[Row]:
-    """Return the rows of a block, numbered on from those before, with the right answers of catch questions."""
-    right = {frozenset(question): question[2] for question in CATCH}
-    rows: list[Row] = []
-    for trial, *shown, odd, rt, catch in choices:
-        expected = right[frozenset(map(str, shown))] if catch else ""
-        rows.append((block, int(trial) + before, *shown, odd, rt, expected))
-    return rows
+            for _, *shown, odd, rt, is_catch in who.choices(some, names, positions[person.group], rng):
+                expected = right[frozenset(map(str, shown))] if is_catch else ""
+                rows.append((person.group, block, len(rows) + 1, *shown, odd, rt, expected))
+        files[person.name] = rows
+    return files
 
 
 def _encoded_file(name: str, rows: list[Row]) -> bytes:
     """Return a file of one person, as one program or another has left it."""
-    columns = list(range(len(COLUMNS)))
-    if name in _REORDERED:
-        columns = [2, 1, 8, 6, 3, 4, 5, 7, 0]
-    table = [[row[at] for at in columns] for row in rows]
-    header = [COLUMNS[at] for at in columns]
-    text = csv_text(header, table, ";" if name in _SEMICOLONS else ",", "\r\n" if name in _CRLF else "\n")
+    columns = [2, 1, 8, 6, 3, 4, 5, 7, 0] if name in _REORDERED else range(len(COLUMNS))
+    table = [[row[at] for at in columns] for row in (COLUMNS, *rows)]
+    delimiter, line_end = ";" if name in _SEMICOLONS else ",", "\r\n" if name in _CRLF else "\n"
+    text = csv_text(table, delimiter=delimiter, line_end=line_end)
     return text.encode("utf-8-sig" if name in _BOM else "utf-8")

@@ -1,9 +1,7 @@
 """Published judgments: music, cars, food, scenes of nature and covers of Vogue.
 
 None of them is part of this package. A file is looked for in a few folders, and otherwise downloaded once from a fixed
-address and checked against its sha256, as cblearn publishes them. The music judgments are the 9107 triplets of the
-music experiment in "Less but Better" (Ellis, Whitman, Berenzweig and Lawrence 2002); 17 of them compare an artist with
-itself, and are left out.
+address and checked against its sha256, as cblearn publishes them.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -132,7 +129,7 @@ def _read_checked(path: Path, read: Callable[[Path], SetT], remote: RemoteFile) 
 
 @dataclass(frozen=True, eq=False)
 class MusicSet:
-    """Judgments about musical artists.
+    """The judgments about musical artists of "Less but Better" (Ellis, Whitman, Berenzweig and Lawrence 2002).
 
     Attributes
     ----------
@@ -144,12 +141,6 @@ class MusicSet:
         One of nine genres for each artist.
     n_degenerate : int
         Rows left out because they compare an artist with itself, 17.
-
-    Examples
-    --------
-    >>> rows = Comparisons.from_triplets([[0, 1, 2]])
-    >>> MusicSet(comparisons=rows, names=None, genres=None, n_degenerate=0).comparisons.n_objects
-    3
     """
 
     comparisons: Comparisons
@@ -161,24 +152,15 @@ class MusicSet:
 def fetch_music(data_home: Folder = None) -> MusicSet:
     """Load the music judgments from a local file, or download them once.
 
-    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in
-    ``data_home``, in the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data``
-    as seen from the current folder and from a source checkout. Failing that, the .mat file is downloaded;
-    this needs pooch, an optional dependency.
+    ``music.npz`` (with names and genres) or ``music_triplets.mat`` (indices alone) is looked for in ``data_home``, in
+    the folder named by the environment variable ``NEARER_DATA``, and in ``../shared/data`` as seen from the current
+    folder and from a source checkout. Failing that, the .mat file is downloaded, which needs pooch. Where neither is
+    possible, a FileNotFoundError says where to put which file.
 
     Parameters
     ----------
     data_home : path, optional
         Folder looked in first. A download is kept there, or in the user's cache when this is None.
-
-    Returns
-    -------
-    MusicSet
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is no local file and no download; the message says where to put which file.
 
     Examples
     --------
@@ -249,11 +231,6 @@ class PublicSet:
         A class of each object, where the file has them.
     cite : str
         The work to cite.
-
-    Examples
-    --------
-    >>> PublicSet(Comparisons.from_triplets([[0, 1, 2]]), None, "Somebody (2020).").comparisons
-    Comparisons(1 triplet over 3 objects)
     """
 
     comparisons: Comparisons
@@ -261,42 +238,20 @@ class PublicSet:
     cite: str
 
 
-Readers: TypeAlias = dict[str, Callable[[Path], PublicSet]]
-
-
 def fetch_cars(data_home: Folder = None) -> PublicSet:
-    r"""Load 7097 answers about 60 cars: which of three is the most central? (Kleindessner and von Luxburg 2017).
+    """Load 7097 answers about 60 cars: which of three is the most central? (Kleindessner and von Luxburg 2017).
 
     Parameters
     ----------
     data_home : path, optional
-        Folder in which ``cars.npz`` or ``60_cars_data.zip`` is looked for first, before the one that the environment
-        variable ``NEARER_DATA`` names. A download, which needs pooch, is kept there, or in the
-        user's cache.
+        As for `fetch_music`; the files are ``cars.npz`` and ``60_cars_data.zip``.
 
     Returns
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Raises
-    ------
-    FileNotFoundError
-        When there is no local file and no download; the message says where to put which file.
-
-    Examples
-    --------
-    Here a file of one answer stands in for the real one: of the cars 1, 2 and 3 the second is central.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "60_cars_data.zip", "w") as archive:
-    ...         archive.writestr("60_cars_data/survey_data.csv", "id,centre,a,b,c,ms\n1,2,1,2,3,900")
-    ...     fetch_cars(folder).comparisons.rows.tolist()
-    [[0, 1, 2], [2, 1, 0]]
     """
-    readers: Readers = {"cars.npz": partial(_npz, cite=_CITE_CARS), CARS.name: _cars}
-    return find_or_download(CARS, readers, data_home)
+    return find_or_download(CARS, {"cars.npz": lambda path: _npz(path, _CITE_CARS), CARS.name: _cars}, data_home)
 
 
 def fetch_food(data_home: Folder = None) -> PublicSet:
@@ -305,24 +260,10 @@ def fetch_food(data_home: Folder = None) -> PublicSet:
     Parameters
     ----------
     data_home : path, optional
-        As for `fetch_cars`; the files are ``food.npz``, which knows people and trials, and ``food100-dataset.zip``,
+        As for `fetch_music`; the files are ``food.npz``, which knows people and trials, and ``food100-dataset.zip``,
         which has triplets alone.
-
-    Returns
-    -------
-    PublicSet
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "food100-dataset.zip", "w") as archive:
-    ...         archive.writestr("food100-dataset/all-triplets.csv", "images/b.jpg;images/a.jpg;images/c.jpg")
-    ...     fetch_food(folder).comparisons.objects.tolist()
-    ['a.jpg', 'b.jpg', 'c.jpg']
     """
-    readers: Readers = {"food.npz": partial(_npz, cite=_CITE_FOOD), FOOD.name: _food}
-    return find_or_download(FOOD, readers, data_home)
+    return find_or_download(FOOD, {"food.npz": lambda path: _npz(path, _CITE_FOOD), FOOD.name: _food}, data_home)
 
 
 def fetch_nature_scenes(data_home: Folder = None) -> PublicSet:
@@ -331,21 +272,12 @@ def fetch_nature_scenes(data_home: Folder = None) -> PublicSet:
     Parameters
     ----------
     data_home : path, optional
-        As for `fetch_cars`; the file is ``nature_and_vogue_triplets.zip``.
+        As for `fetch_music`; the file is ``nature_and_vogue_triplets.zip``.
 
     Returns
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "nature_and_vogue_triplets.zip", "w") as archive:
-    ...         archive.writestr("nature/nature_triplets.txt", "sea.jpg lake.jpg wood.jpg")
-    ...     fetch_nature_scenes(folder).comparisons.rows.tolist()
-    [[1, 0, 2], [0, 1, 2]]
     """
     return _odd_ones("nature/nature_triplets.txt", data_home)
 
@@ -362,15 +294,6 @@ def fetch_vogue_covers(data_home: Folder = None) -> PublicSet:
     -------
     PublicSet
         Two comparisons for each answer.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with zipfile.ZipFile(Path(folder) / "nature_and_vogue_triplets.zip", "w") as archive:
-    ...         archive.writestr("vogue/vogue_triplets.txt", "may.jpg june.jpg july.jpg")
-    ...     len(fetch_vogue_covers(folder).comparisons)
-    2
     """
     return _odd_ones("vogue/vogue_triplets.txt", data_home)
 
@@ -379,18 +302,15 @@ def _npz(path: Path, cite: str) -> PublicSet:
     """Read triplets with their trials and workers, as `np.savez` has stored them."""
     stored = read_arrays(path.read_bytes(), path.name)
     trials, rows, names = stored["trial"], stored["triplets"], stored.get("names")
-    labels = None if "labels" not in stored else stored["label_names"][stored["labels"]]
-    return PublicSet(
-        Comparisons.from_triplets(
-            rows if names is None else names[rows],
-            weights=1 / np.bincount(trials)[trials],
-            annotators=stored["worker"],
-            trials=trials,
-            objects=names,
-        ),
-        labels,
-        cite,
+    weights = 1 / np.bincount(trials)[trials]
+    comparisons = Comparisons.from_triplets(
+        rows if names is None else names[rows],
+        weights=weights,
+        annotators=stored["worker"],
+        trials=trials,
+        objects=names,
     )
+    return PublicSet(comparisons, stored["label_names"][stored["labels"]] if "labels" in stored else None, cite)
 
 
 def _cars(path: Path) -> PublicSet:
@@ -415,8 +335,8 @@ def _odd_ones(member: str, data_home: Folder) -> PublicSet:
     def read(path: Path) -> PublicSet:
         table = np.loadtxt(_member(path, member), dtype=str, ndmin=2)
         objects, rows = np.unique(table, return_inverse=True)
-        a, b, odd = rows.reshape(-1, 3).T
-        return _of_two(np.column_stack([a, b, odd]), np.column_stack([b, a, odd]), objects, _CITE_NATURE)
+        rows = rows.reshape(-1, 3)  # the odd one is the last
+        return _of_two(rows, rows[:, [1, 0, 2]], objects, _CITE_NATURE)
 
     return find_or_download(NATURE_AND_VOGUE, {NATURE_AND_VOGUE.name: read}, data_home)
 
@@ -429,8 +349,7 @@ def _member(path: Path, name: str) -> io.TextIOWrapper:
 def _of_two(first: NDArray[Any], second: NDArray[Any], objects: NDArray[Any], cite: str) -> PublicSet:
     """Return the two comparisons that each answer implies, as one trial."""
     rows = np.stack([first, second], axis=1).reshape(-1, 3)
-    trials = np.repeat(np.arange(len(first)), 2)
-    comparisons = Comparisons.from_triplets(
-        objects[rows], weights=np.full(len(rows), 0.5), trials=trials, objects=objects
+    weights, trials = np.full(len(rows), 0.5), np.repeat(np.arange(len(first)), 2)
+    return PublicSet(
+        Comparisons.from_triplets(objects[rows], weights=weights, trials=trials, objects=objects), None, cite
     )
-    return PublicSet(comparisons, None, cite)

@@ -1,24 +1,7 @@
-r"""Synthetic points, questions about them, and answers that they would give, by several models of noise.
+"""Synthetic points, questions about them, and answers that they would give, by several models of noise.
 
-A *question* about triplets is an anchor i and an unordered pair {j, k} of other objects; there are
-
-    N = n * (n - 1) * (n - 2) / 2
-
-of them, numbered 0..N-1, so that a sample of questions is a sample of integers. Question q has the anchor q // M with
-M = (n - 1)(n - 2) / 2; the remainder r numbers the pairs a < b of the n - 1 other objects by r = b (b - 1) / 2 + a, and
-counting past the anchor turns a and b back into objects.
-
-Whoever answers perceives how alike each pair of a question is, with an error, and names the pair perceived as most
-alike. With squared distances d2, a slope s, and errors e drawn anew for each pair and answer, the similarity is
-
-    logistic   -s d2 + e,                                   e from Gumbel's distribution
-    probit     -s d2 + e,                                   e normal, of variance 1/2
-    tste       -(alpha + 1) / 2 * log(1 + s d2 / alpha) + e,    e from Gumbel's distribution
-
-so that of two pairs the first is named with probability sigmoid(s (d2_2 - d2_1)), Phi(s (d2_2 - d2_1)), or the ratio of
-Student's kernels: the models of STE, of MLDS on squared distances, and of t-STE. Of the three pairs of an odd-one-out
-question one is named by the same rule: with Gumbel's errors, Luce's choice rule. After that come errors that do not
-depend on distances: a lapse replaces the answer by a guess, a flip by another answer.
+A *question* about triplets is an anchor i and an unordered pair {j, k} of other objects. All N = n (n - 1) (n - 2) / 2
+of them are numbered, so that a sample of questions is a sample of integers.
 """
 
 from __future__ import annotations
@@ -55,19 +38,14 @@ _PAIRS: dict[Kind, tuple[tuple[int, int], ...]] = {
 
 
 def make_gaussian(
-    n_objects: int = 100,
-    n_components: int = 10,
-    variance: float = 1 / 20,
-    random_state: RandomState = None,
-) -> NDArray[np.float64]:
+    n_objects: int = 100, n_components: int = 10, variance: float = 1 / 20, random_state: RandomState = None
+) -> FloatArray:
     """Draw points from N(0, variance * I), by default those of the paper's synthetic experiment.
 
     Parameters
     ----------
-    n_objects : int
-        Number of points, n.
-    n_components : int
-        Number of dimensions, p.
+    n_objects, n_components : int
+        Numbers of points, n, and of dimensions, p.
     variance : float
         Variance of each coordinate.
     random_state : None, int, SeedSequence, Generator or RandomState
@@ -106,8 +84,8 @@ def sample_triplets(
     points : array of shape (n, p)
         True coordinates, n at least 3.
     n_triplets : int, optional
-        How many of the n(n-1)(n-2)/2 questions to ask, in random order. None asks all of them, in the order
-        of their numbers (485,100 for n = 100). Drawing takes memory for at most 20 * n_triplets integers.
+        How many of the n(n-1)(n-2)/2 questions to ask, in random order; by default all of them, in order (485,100 for
+        n = 100). Drawing takes memory for at most 20 * n_triplets integers.
     logistic_slope : float, optional
         Noise that confuses close calls: a question is answered rightly with probability
         1 / (1 + exp(-slope * |d2(far) - d2(near)|)). None means no such noise.
@@ -133,11 +111,19 @@ def sample_triplets(
     n_objects = len(truth)
     if n_objects < 3:
         raise ValueError(f"a triplet needs three objects; got {n_objects} points")
-    _check_noise(logistic_slope, flipped)
+    if logistic_slope is not None and not (np.isfinite(logistic_slope) and logistic_slope > 0):
+        raise ValueError(f"logistic_slope={logistic_slope} must be positive and finite; None means no logistic noise")
+    if not 0 <= flipped <= 0.5:
+        raise ValueError(f"flipped={flipped} must be in [0, 0.5]; above one half the answers mean the opposite")
     questions = sample_questions(n_objects, n_triplets, stream(random_state, "triplets"))
     anchor, first, second = unrank_questions(questions, n_objects)
     difference = clear_ties(pair_distances(truth, anchor, first), pair_distances(truth, anchor, second))
-    first_is_near = _answer(difference, logistic_slope, flipped, stream(random_state, "answers"))
+    # Both draws are made whatever the noise: with one seed, more noise changes only the answers it must.
+    uniform, flip = stream(random_state, "answers").random((2, len(difference)))
+    probability = (
+        np.heaviside(difference, 0.5) if logistic_slope is None else answer_probability(logistic_slope * difference)
+    )
+    first_is_near = (uniform < probability) ^ (flip < flipped)
     near, far = np.where(first_is_near, (first, second), (second, first))
     return Comparisons.from_triplets(np.column_stack([anchor, near, far]), n_objects=n_objects)
 
@@ -151,8 +137,8 @@ def unrank_questions(
     questions: NDArray[np.int64], n_objects: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Turn numbers of questions into anchors and pairs."""
-    pairs_per_anchor = (n_objects - 1) * (n_objects - 2) // 2
-    anchor, remainder = np.divmod(questions, pairs_per_anchor)
+    # The remainder b (b - 1) / 2 + a numbers the pairs a < b of the n - 1 others, counted past the anchor.
+    anchor, remainder = np.divmod(questions, (n_objects - 1) * (n_objects - 2) // 2)
     larger = ((1 + np.sqrt(1 + 8 * remainder)) / 2).astype(np.int64)
     # The square root can round across an integer, in either direction.
     larger -= larger * (larger - 1) // 2 > remainder
@@ -189,25 +175,6 @@ def sample_questions(
     return rng.choice(total, size=size, replace=False, shuffle=True)
 
 
-def _answer(
-    difference: NDArray[np.float64], logistic_slope: float | None, flipped: float, rng: np.random.Generator
-) -> NDArray[np.bool_]:
-    # Both draws are made whatever the noise: with one seed, more noise changes only the answers it must.
-    uniform, flip = rng.random((2, len(difference)))
-    probability = (
-        np.heaviside(difference, 0.5) if logistic_slope is None else answer_probability(logistic_slope * difference)
-    )
-    answer: NDArray[np.bool_] = (uniform < probability) ^ (flip < flipped)
-    return answer
-
-
-def _check_noise(logistic_slope: float | None, flipped: float) -> None:
-    if logistic_slope is not None and not (np.isfinite(logistic_slope) and logistic_slope > 0):
-        raise ValueError(f"logistic_slope={logistic_slope} must be positive and finite; None means no logistic noise")
-    if not 0 <= flipped <= 0.5:
-        raise ValueError(f"flipped={flipped} must be in [0, 0.5]; above one half the answers mean the opposite")
-
-
 def draw_questions(
     n_objects: int, n_questions: SupportsIndex, kind: Kind = "triplet", random_state: RandomState = None
 ) -> Questions:
@@ -216,7 +183,6 @@ def draw_questions(
     Parameters
     ----------
     n_objects : int
-        Number of objects, n.
     n_questions : int
         At most n(n-1)(n-2)/2 triplets, n(n-1)(n-2)(n-3)/8 quadruplets (of four objects) or n(n-1)(n-2)/6 odd-one-out
         questions: there are no more.
@@ -249,7 +215,18 @@ def draw_questions(
         if ways == 3:
             sets = np.concatenate([sets, sets[:, [0, 2, 1, 3]], sets[:, [0, 3, 1, 2]]])
         return sets[rng.permutation(total)[:size]]
-    return _distinct_questions(size, width, n, rng)
+    found: Questions = np.empty((0, width), np.int64)
+    while len(found) < size:
+        rows = np.asarray(distinct_rows(size, width, n, rng), np.int64)
+        if kind == "quadruplet":
+            rows = np.sort(rows.reshape(-1, 2, 2), axis=2)
+            swapped = rows[:, 0, 0] > rows[:, 1, 0]
+            rows = np.where(swapped[:, None, None], rows[:, ::-1], rows).reshape(-1, 4)
+        else:
+            rows = np.sort(rows, axis=1)
+        together = np.concatenate([found, rows])
+        found = together[np.sort(np.unique(together, axis=0, return_index=True)[1])]
+    return found[:size]
 
 
 def simulate_answers(
@@ -267,6 +244,18 @@ def simulate_answers(
 ) -> Comparisons:
     """Let points answer given questions.
 
+    Whoever answers perceives how alike each pair of a question is, with an error, and names the pair perceived as most
+    alike. With squared distances d2, a slope s, and errors e drawn anew for each pair and answer, the similarity is
+
+        logistic   -s d2 + e,                                   e from Gumbel's distribution
+        probit     -s d2 + e,                                   e normal, of variance 1/2
+        tste       -(alpha + 1) / 2 * log(1 + s d2 / alpha) + e,    e from Gumbel's distribution
+
+    so that of two pairs the first is named with probability sigmoid(s (d2_2 - d2_1)), Phi(s (d2_2 - d2_1)), or the
+    ratio of Student's kernels: the models of STE, of MLDS on squared distances, and of t-STE. Of the three pairs of an
+    odd-one-out question one is named by the same rule: with Gumbel's errors, Luce's choice rule. Then a lapse replaces
+    the answer by a guess, a flip by another answer, whatever the distances.
+
     Parameters
     ----------
     points : array of shape (n, p)
@@ -275,11 +264,11 @@ def simulate_answers(
         Positions of objects, such as `draw_questions` draws, in one row for each answer: a question may be repeated. Of
         a `Comparisons` the rows as written are asked.
     noise : {"logistic", "probit", "tste"}, callable or None
-        What makes close calls uncertain; see `nearer.datasets.simulated`. None is no such noise, with ties answered at
-        random. A callable gets the squared distances of both pairs, (m,) each, and returns the probability that the
-        first is called the one more alike; for triplets and quadruplets.
+        What makes close calls uncertain. None is no such noise, with ties answered at random. A callable gets the
+        squared distances of both pairs, (m,) each, and returns the probability that the first is called the one more
+        alike; for triplets and quadruplets.
     kind : {"triplet", "quadruplet", "odd-one-out"}, optional
-        Of three columns triplets if left out, of four quadruplets.
+        By default three columns are triplets, four quadruplets.
     slope : float > 0, or one for each person
         How sharp judgments are: squared distances are multiplied by it.
     alpha : float > 0
@@ -301,7 +290,6 @@ def simulate_answers(
 
     Examples
     --------
-    >>> from nearer.datasets import make_gaussian
     >>> points = make_gaussian(20, 2, random_state=0)
     >>> simulate_answers(points, [[0, 1, 2], [5, 3, 4]], random_state=0).answers.tolist()
     [1, -1]
@@ -315,9 +303,8 @@ def simulate_answers(
     m, pairs = len(asked.rows), _PAIRS[kind]
     dealt = np.arange(m) % (n_people or 1)
     person = stream(random_state, "split").permutation(dealt)
-    slopes, rates = (
-        _one_per_person(name, values, n_people)[person] for name, values in (("slope", slope), ("lapses", lapses))
-    )
+    slopes = _one_per_person("slope", slope, n_people)[person]
+    rates = _one_per_person("lapses", lapses, n_people)[person]
     if not (slopes > 0).all() or not ((rates >= 0) & (rates <= 1)).all() or not 0 <= flipped <= 1:
         raise ValueError("slope must be above 0, lapses and flipped within [0, 1]")
     distances = np.stack([pair_distances(truth, asked.rows[:, a], asked.rows[:, b]) for a, b in pairs], axis=1)
@@ -413,19 +400,3 @@ def _one_per_person(name: str, values: float | ArrayLike, n_people: int | None) 
     if numbers.ndim and numbers.shape != (n_people,):
         raise ValueError(f"{name} must be a number, or one for each of the people; got shape {numbers.shape}")
     return np.broadcast_to(numbers, n_people or 1)
-
-
-def _distinct_questions(size: int, width: int, n_objects: int, rng: np.random.Generator) -> Questions:
-    """Draw until enough different questions are there: of two pairs, or of a set of items."""
-    found: Questions = np.empty((0, width), np.int64)
-    while len(found) < size:
-        rows = np.asarray(distinct_rows(size, width, n_objects, rng), np.int64)
-        if width == 4:
-            rows = np.sort(rows.reshape(-1, 2, 2), axis=2)
-            swapped = rows[:, 0, 0] > rows[:, 1, 0]
-            rows = np.where(swapped[:, None, None], rows[:, ::-1], rows).reshape(-1, 4)
-        else:
-            rows = np.sort(rows, axis=1)
-        together = np.concatenate([found, rows])
-        found = together[np.sort(np.unique(together, axis=0, return_index=True)[1])]
-    return found[:size]

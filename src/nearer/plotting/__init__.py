@@ -6,13 +6,19 @@ is touched.
 """
 
 from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure, save_figure
-from nearer.plotting.arrows import plot_arrows
-from nearer.plotting.fits import plot_errors, plot_loss, plot_margins, plot_path, plot_reliability
-from nearer.plotting.heatmap import plot_dendrogram, plot_heatmap
-from nearer.plotting.lines import plot_line, plot_weights
-from nearer.plotting.maps import plot_map, plot_properties
+from nearer.plotting.fits import (
+    Agreement,
+    agreement,
+    plot_errors,
+    plot_loss,
+    plot_margins,
+    plot_path,
+    plot_reliability,
+    plot_shepard,
+)
+from nearer.plotting.maps import plot_arrows, plot_map, plot_properties
 from nearer.plotting.papers import Paper, save_paper
-from nearer.plotting.shepard import Agreement, agreement, plot_shepard
+from nearer.plotting.rows import plot_dendrogram, plot_heatmap, plot_line, plot_weights
 
 __all__ = [
     "FAINT",

@@ -1,25 +1,45 @@
-"""What a fit has learned and how well: margins, loss, search, calibration, errors, scale of the learning curve."""
+"""What a fit has learned and how well: margins, loss, search, calibration, errors, agreement with answers.
+
+Shepard's diagram shows judged dissimilarities against distances of a map. Comparisons judge two distances at a time, so
+their diagram has the gap between both on its axis: the logarithm of the ratio, or the difference. Where both are equal
+people can only guess, and the share of answers that agree with the map is one half; a map that is right has it rise
+from there to one, less what people answer by mistake.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nearer._common.arrays import FloatArray
 from nearer._common.figures import ACCENT, FAINT, INK, PALETTE, SECOND, despine, new_figure
-from nearer._common.formatting import decimals
+from nearer._common.formatting import decimals, intcomma
+from nearer._common.parameters import check_integer, check_level
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.groups import group_indices, with_positive_weight
 from nearer.evaluation.curves import CHANCE
+from nearer.evaluation.intervals import error_interval
 from nearer.model import TwoSidedHinge
+from nearer.plotting.keys import framed_axes
+from nearer.plotting.papers import Paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from nearer.evaluation.metrics import ReliabilityCurve
 
+Gap: TypeAlias = Literal["ratio", "difference"]
+_GAP_TITLES: dict[Gap, str] = {
+    "ratio": "longer distance / shorter distance",
+    "difference": "difference of the distances",
+}
+_LAST_BIN_QUANTILE = 0.98  # of the answers lie before the last bin ends, which holds the others as well
+_COUNTS_HEIGHT, _COUNTS_GAP = 0.22, 0.05  # of the height, for how many answers there are
 X_TITLE, Y_TITLE = "comparisons learned from (logarithmic)", "held-out error"
 GUESSING, BEST_POSSIBLE = "guessing", "noise ceiling"
 _MIN_TICK_GAP = 0.13  # of the axis: labels that are nearer to each other may touch
@@ -36,10 +56,6 @@ def plot_margins(margins: ArrayLike, held_out: ArrayLike | None = None, ax: Axes
     held_out : array, optional
         Margins of comparisons that the map was not fitted to.
     ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -82,10 +98,6 @@ def plot_loss(nus: Sequence[float] = (0.0, 0.25, 1.0), ax: Axes | None = None) -
     nus : sequence of float
     ax : Axes, optional
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> len(plot_loss([0.0, 1.0]).lines)
@@ -121,17 +133,13 @@ def plot_errors(
         The error of the best possible predictor, drawn as a dashed line.
     ax : Axes, optional
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> ax = plot_errors({"DMOE": [0.3, 0.31], "STE": [0.38, 0.4]}, limit=0.28)
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['DMOE', 'STE']
     """
-    ax = new_figure(4, 4).add_subplot() if ax is None else ax
+    ax = new_figure(4, 4).add_subplot() if ax is None else ax  # which says so where there is no matplotlib
     from matplotlib.colors import to_rgb
 
     lines = {"color": FAINT, "linewidth": 1.0}  # copied below: boxplot adds to what it is given
@@ -168,10 +176,6 @@ def plot_path(model: Any, ax: Axes | None = None) -> Axes:
     model : DMOE
         Fitted, with `cv_results_`.
     ax : Axes, optional
-
-    Returns
-    -------
-    Axes
 
     Examples
     --------
@@ -227,10 +231,6 @@ def plot_reliability(
     color : str, optional
     ax : Axes, optional
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> from nearer.evaluation import reliability_curve
@@ -238,7 +238,7 @@ def plot_reliability(
     'a coin  (ECE 0.300)'
     """
     ax = new_figure(4, 4).add_subplot() if ax is None else ax
-    color = ACCENT if color is None else color
+    color = color or ACCENT
     share = curve.weight / curve.weight.sum()
     edges = np.linspace(0.5, 1, len(share) + 1)
     # A sixth of the panel is enough to see where the predictions are.
@@ -260,14 +260,7 @@ def plot_reliability(
 
 @dataclass(frozen=True)
 class CurveScale:
-    """From where to where a learning curve is drawn, and which sizes are written below it.
-
-    Examples
-    --------
-    >>> scale = CurveScale.of([100, 110, 1000], [0.4, 0.3, 0.2])
-    >>> scale.ticks, scale.y
-    ([110, 1000], (0.0, 0.55))
-    """
+    """From where to where a learning curve is drawn, and which sizes are written below it."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -282,14 +275,187 @@ class CurveScale:
         x = (least / room, most * room)
         width = math.log(x[1] / x[0])
         ticks: list[float] = []
-        for size in sorted(sizes, key=lambda size: (size != most, size != _half_of_last(sizes), -size)):
-            apart = _MIN_HALF_TICK_GAP if size == _half_of_last(sizes) else _MIN_TICK_GAP
+        # The size that the last is compared with, as `nearer.evaluation.curves` does it.
+        earlier = [size for size in sizes if size != sizes[-1]]
+        half = min(earlier, key=lambda size: abs(size - sizes[-1] / 2), default=0.0)
+        for size in sorted(sizes, key=lambda size: (size != most, size != half, -size)):
+            apart = _MIN_HALF_TICK_GAP if size == half else _MIN_TICK_GAP
             if size >= 1 and all(abs(math.log(other / size)) > apart * width for other in ticks):
                 ticks.append(size)
         top = round(1.1 * max(CHANCE, *highs), 6)
         return cls(x, (0.0, top), sorted(ticks), [tenth / 10 for tenth in range(int(10 * top) + 1)])
 
 
-def _half_of_last(sizes: Sequence[float]) -> float:
-    """Return the size that the last is compared with, as `nearer.evaluation.curves` does it."""
-    return min((size for size in sizes if size != sizes[-1]), key=lambda size: abs(size - sizes[-1] / 2), default=0.0)
+class Agreement(NamedTuple):
+    """Answers in bins by the gap between the two distances on the map.
+
+    Attributes
+    ----------
+    edges : ndarray, shape (k + 1,)
+        Of the bins; the last holds all beyond it.
+    gap : ndarray, shape (k,)
+        The median gap in a bin.
+    n_answers : ndarray, shape (k,)
+        Answers, or their weight.
+    share, low, high : ndarray, shape (k,)
+        The share that agrees with the map, and its interval; NaN in an empty bin.
+    expected : ndarray, shape (k,)
+        What the model says of the same answers.
+    """
+
+    edges: FloatArray
+    gap: FloatArray
+    n_answers: FloatArray
+    share: FloatArray
+    low: FloatArray
+    high: FloatArray
+    expected: FloatArray
+
+
+def agreement(
+    model: Any, comparisons: Any = None, *, by: Gap = "ratio", n_bins: int = 12, level: float = 0.95
+) -> Agreement:
+    """Return how often answers agree with a map, by how clear-cut they are on it.
+
+    Parameters
+    ----------
+    model : estimator of nearer.embedding
+        Fitted.
+    comparisons : Comparisons or rows, optional
+        Those that the map was made from, if left out. A share of those is a little higher than of others.
+    by : {"ratio", "difference"}
+        The gap: the logarithm of the ratio of the two distances, or their difference.
+    n_bins : int
+    level : float
+        Of the intervals, which take rows of one trial as one answer.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> rows = sample_triplets(make_gaussian(10, 2, random_state=0), 300, random_state=0)
+    >>> found = agreement(STE(random_state=0).fit(rows), n_bins=4)
+    >>> float(found.n_answers.sum())
+    300.0
+    """
+    if by not in ("ratio", "difference"):
+        raise ValueError(f"by={by!r} is not known; choose 'ratio' or 'difference'")
+    check_integer("n_bins", n_bins, 1)
+    check_level(level)
+    if not hasattr(model, "embedding_"):
+        raise ValueError("there is no map to judge; fit the model first")
+    rows = model.comparisons_ if comparisons is None else comparisons
+    judged = with_positive_weight(as_comparisons(rows).reindex(model.objects_))
+    gaps = _distance_gaps(model.embedding_, judged, by)
+    size, answers = np.abs(gaps), np.ones(len(judged)) if judged.answers is None else judged.answers
+    agrees = np.where(gaps == 0, 0.5, np.sign(gaps) == answers)
+    chance = np.asarray(model.predict_proba(judged))[:, 1]
+    expected = np.where(gaps < 0, 1 - chance, chance)
+    finite = size[np.isfinite(size)]
+    end = float(np.quantile(finite, _LAST_BIN_QUANTILE)) if len(finite) else 1.0
+    edges = np.linspace(0, end if end > 0 else 1.0, n_bins + 1)
+    place = np.clip(np.searchsorted(edges, size, side="right") - 1, 0, n_bins - 1)
+    weights, units = judged.sample_weight, group_indices(judged)
+    columns = np.full((6, n_bins), np.nan)
+    columns[1] = np.bincount(place, weights, n_bins)
+    for k in np.flatnonzero(columns[1] > 0):
+        own = place == k
+        wrong = error_interval(1 - agrees[own], weights[own], units[own], level)
+        columns[0, k] = min(np.median(size[own]), edges[-1])
+        columns[2:5, k] = 1 - wrong.error, 1 - wrong.high, 1 - wrong.low
+        columns[5, k] = np.average(expected[own], weights=weights[own])
+    return Agreement(edges, *columns)
+
+
+def plot_shepard(
+    model: Any,
+    comparisons: Any = None,
+    ax: Axes | None = None,
+    *,
+    by: Gap = "ratio",
+    n_bins: int = 12,
+    level: float = 0.95,
+    paper: Paper | None = None,
+) -> Axes:
+    """Draw the share of answers that agree with a map against how clear-cut they are on it.
+
+    Dots with intervals are what people said, the line is what the model expects, bars below are how many answers there
+    are; the last bin holds all that are still clearer.
+
+    Parameters
+    ----------
+    model, comparisons, by, n_bins, level
+        As of `agreement`.
+    ax : Axes, optional
+    paper : Paper, optional
+        Size in millimeters and font.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import STE
+    >>> rows = sample_triplets(make_gaussian(10, 2, random_state=0), 300, random_state=0)
+    >>> plot_shepard(STE(random_state=0).fit(rows)).get_ylabel()
+    'answers that agree'
+    """
+    found, sheet = agreement(model, comparisons, by=by, n_bins=n_bins, level=level), paper or Paper()
+    with sheet.text():
+        size = sheet.font_size
+        ax = framed_axes(sheet, 0.8, room=(4 * size, 3.4 * size, 4.0, 2.0)) if ax is None else ax
+        seen = found.n_answers > 0
+        below = np.minimum(found.share - found.low, found.share), found.high - found.share
+        ax.plot(found.gap[seen], found.expected[seen], color=ACCENT, linewidth=1.2, label="model", zorder=2)
+        ax.errorbar(
+            found.gap[seen], found.share[seen], np.array(below)[:, seen], fmt="o", color=SECOND, markersize=0.45 * size,
+            linewidth=0.8, label=f"answers, {100 * level:g}% intervals", zorder=3,
+        )  # fmt: skip
+        ax.axhline(0.5, color=FAINT, linewidth=0.5, linestyle="--", zorder=0)
+        low = min(0.45, float(found.low[seen].min()) - 0.03)
+        ax.set(xlim=(0, found.edges[-1] * 1.03), ylim=(low - (1.02 - low) * (_COUNTS_HEIGHT + _COUNTS_GAP), 1.02))
+        ax.set_yticks([tick for tick in (0.25, 0.5, 0.75, 1.0) if tick >= low])
+        ax.set_ylabel("answers that agree", color=INK)
+        ax.set_xlabel(_GAP_TITLES[by], color=INK)
+        if by == "ratio":
+            _write_ratios(ax, found.edges[-1])
+        _draw_counts(ax, found, low, size)
+        ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, _COUNTS_HEIGHT + 0.1), borderaxespad=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.spines[["left", "bottom"]].set_color(FAINT)
+        ax.tick_params(color=FAINT, labelcolor=INK)
+    return ax
+
+
+def _distance_gaps(points: FloatArray, comparisons: Comparisons, by: Gap) -> FloatArray:
+    """Return how much longer the far pair is than the near pair, as written, (m,); ties up to rounding are 0."""
+    i, j, l, k = comparisons.quadruplets.T  # noqa: E741
+    near, far = (np.linalg.norm(points[a] - points[b], axis=1) for a, b in ((i, j), (l, k)))
+    tie = np.abs(far - near) <= 1e-12 * np.maximum(far, near)
+    if by == "difference":
+        return np.where(tie, 0.0, far - near)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(tie, 0.0, np.log(far) - np.log(near))
+
+
+def _write_ratios(ax: Axes, end: float) -> None:
+    """Write ratios where logarithms of them are drawn."""
+    ratios = np.array([1, 1.5, 2, 3, 5, 7, 10, 20, 50, 100, 1000])
+    shown = ratios[np.log(ratios) <= end * 1.03]
+    kept = [shown[0]]
+    for ratio in shown[1:]:
+        if np.log(ratio / kept[-1]) > 0.08 * end:
+            kept.append(ratio)
+    ax.set_xticks(np.log(kept), [f"{ratio:g}" for ratio in kept])
+
+
+def _draw_counts(ax: Axes, found: Agreement, low: float, size: float) -> None:
+    """Draw bars at the foot for how many answers are in each bin, and say how many there are."""
+    strip = ax.get_ylim()[0]
+    heights = found.n_answers / found.n_answers.max() * (low - strip) * _COUNTS_HEIGHT / (_COUNTS_HEIGHT + _COUNTS_GAP)
+    ax.bar(
+        found.edges[:-1], heights, np.diff(found.edges), bottom=strip, align="edge", color=FAINT, alpha=0.5,
+        edgecolor="white", linewidth=0.5,
+    )  # fmt: skip
+    ax.annotate(
+        f"{intcomma(round(found.n_answers.sum()))} answers", (1, strip + heights.max()), (0, -0.6 * size),
+        xycoords=ax.get_yaxis_transform(), textcoords="offset points", ha="right", color=FAINT,
+    )  # fmt: skip

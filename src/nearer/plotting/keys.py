@@ -27,10 +27,13 @@ COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLORMAP = "viridis"  # from dark to bright all along, so that it can be read without colors
 UNKNOWN_COLOR, OTHER_LABEL, UNKNOWN_LABEL = "#c8c8c8", "other", "not known"
-_OUTLINE_COLOR = (0.0, 0.0, 0.0, 0.25)
+# Lets a white dot be seen on white paper, and two dots of one color be told apart.
+OUTLINE_COLOR = (0.0, 0.0, 0.0, 0.25)
 _KEY_GAP_POINTS = 4.0  # points between keys
 _MARGIN_POINTS = 3.0  # points that stay empty on each side
 _MIN_AXES_POINTS = 40.0  # points that axes need to show anything
+#: A figure for the screen, in letters that go with its eight inches.
+SCREEN = Paper(width=8 / MM, font_size=8.0)
 
 
 @dataclass(frozen=True)
@@ -43,34 +46,37 @@ class Encoding:
     scale: ScalarMappable | None = None
 
 
-def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Encoding:
-    """Return a color for each value: along a scale for numbers, one for each word.
+def encode(
+    n_objects: int, color_by: Attribute | None, shape_by: Attribute | None, palette: Mapping[str, str] | None
+) -> tuple[Encoding | None, Encoding | None]:
+    """Return the colors and the shapes of objects by their attributes."""
+    for attribute in (color_by, shape_by):
+        if attribute is not None and len(attribute[1]) != n_objects:
+            name, values = attribute
+            raise ValueError(f"{name} has {len(values)} values for {n_objects} objects; give one for each")
+    color = None if color_by is None else as_colors(str(color_by[0]), color_by[1], palette)
+    return color, None if shape_by is None else as_shapes(str(shape_by[0]), shape_by[1])
 
-    Examples
-    --------
-    >>> as_colors("family", ["wind", "brass", None]).marks
-    ['#e69f00', '#0072b2', '#c8c8c8']
-    >>> as_colors("family", ["wind", "brass"], {"wind": "red"}).marks
-    ['red', '#0072b2']
-    """
+
+def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | None = None) -> Encoding:
+    """Return a color for each value: along a scale for numbers, one for each word."""
     if not palette and all(value is None or isinstance(value, int | float | np.number) for value in values):
         return _colormapped(name, values)
-    texts = _as_words(values)
-    chosen = _checked_palette(name, palette or {}, texts)
-    free = iter(color for color in COLORS if color not in chosen.values())
+    texts = [_as_word(value) for value in values]
     counts = Counter(text for text in texts if text is not None)
-    room = len(COLORS) - len([color for color in chosen.values() if color in COLORS])
+    chosen = dict(palette or {})
+    _check_palette(name, chosen, sorted(counts))
+    room = len(COLORS) - sum(color in COLORS for color in chosen.values())
     # The most frequent first, as on the page of a report, so that a word has one color in both.
-    plain = [word for word in sorted(counts, key=lambda word: (-counts[word], word)) if word not in chosen]
-    if len(plain) > room:
-        kept, rest = plain[: room - 1], plain[room - 1 :]
+    kept, rest = [word for word in sorted(counts, key=lambda word: (-counts[word], word)) if word not in chosen], []
+    if len(kept) > room:
+        kept, rest = kept[: room - 1], kept[room - 1 :]
         warn_caller(
             f"{name} has {len(counts)} values, more than colors that can be told apart; the rarest share one: "
             f"{quote_all(rest, 5)}. --colors, or palette=, gives each its own"
         )
-    else:
-        kept, rest = plain, []
-    colors = chosen | {word: next(free) for word in kept} | dict.fromkeys(rest, FAINT)
+    free = (color for color in COLORS if color not in chosen.values())
+    colors = chosen | dict(zip(kept, free, strict=False)) | dict.fromkeys(rest, FAINT)
     words = {word: colors[word] for word in sorted(counts) if word not in rest} | ({OTHER_LABEL: FAINT} if rest else {})
     if None in texts:
         words[UNKNOWN_LABEL] = UNKNOWN_COLOR
@@ -78,15 +84,9 @@ def as_colors(name: str, values: Sequence[Any], palette: Mapping[str, str] | Non
 
 
 def as_shapes(name: str, values: Sequence[Any]) -> Encoding:
-    """Return a shape for each word.
-
-    Examples
-    --------
-    >>> as_shapes("family", ["wind", "brass", "wind"]).marks
-    ['s', 'o', 's']
-    """
-    texts = [UNKNOWN_LABEL if text is None else text for text in _as_words(values)]
-    known = sorted(set(texts) - {UNKNOWN_LABEL}) + ([UNKNOWN_LABEL] if UNKNOWN_LABEL in texts else [])
+    """Return a shape for each word."""
+    texts = [UNKNOWN_LABEL if value is None else str(_as_word(value)) for value in values]
+    known = sorted(set(texts), key=lambda text: (text == UNKNOWN_LABEL, text))
     if len(known) > len(SHAPES):
         raise ValueError(
             f"{name} has {len(known)} values, and there are {len(SHAPES)} shapes; put values together, or color by it"
@@ -95,39 +95,25 @@ def as_shapes(name: str, values: Sequence[Any]) -> Encoding:
     return Encoding(name, [words[text] for text in texts], words)
 
 
-def checked_attribute(attribute: Attribute, n_objects: int) -> Attribute:
-    """Return the name and the values of an attribute, or say that there are too many or too few."""
-    name, values = attribute
-    if len(values) != n_objects:
-        raise ValueError(f"{name} has {len(values)} values for {n_objects} objects; give one for each")
-    return str(name), values
-
-
 def key_texts(*coded: Encoding | None) -> list[str]:
     """Return all that keys write, for the choice of fonts."""
     return [text for each in coded if each is not None for text in (each.name, *each.words)]
 
 
-def _as_words(values: Sequence[Any]) -> list[str | None]:
-    def word(value: Any) -> str | None:
-        if value is None:
-            return None
-        return format_number(float(value)) if isinstance(value, int | float | np.number) else str(value)
-
-    return [word(value) for value in values]
+def _as_word(value: Any) -> str | None:
+    if value is None:
+        return None
+    return format_number(float(value)) if isinstance(value, int | float | np.number) else str(value)
 
 
-def _checked_palette(name: str, palette: Mapping[str, str], texts: Sequence[str | None]) -> dict[str, str]:
-    """Return the colors that were given, or say which are none, or of nothing."""
+def _check_palette(name: str, palette: Mapping[str, str], known: Sequence[str]) -> None:
     from matplotlib.colors import is_color_like
 
     for word, color in palette.items():
-        if word not in texts:
-            known = sorted({text for text in texts if text is not None})
+        if word not in known:
             raise ValueError(f"{word!r} is no value of {name}; it has {quote_all(known, 10)}")
         if not is_color_like(color):
             raise ValueError(f"{color!r}, for {word!r}, is no color; give one as #0072b2, or by its name in English")
-    return dict(palette)
 
 
 def _colormapped(name: str, values: Sequence[Any]) -> Encoding:
@@ -143,18 +129,7 @@ def _colormapped(name: str, values: Sequence[Any]) -> Encoding:
     return Encoding(name, marks, {}, scale)
 
 
-def draw_keys(figure: Figure, color: Encoding | None, shape: Encoding | None, size: float, mark: float) -> float:
-    """Draw the keys at the foot of a figure and return how high they are, in points.
-
-    ``size`` is that of letters, ``mark`` the width of a dot.
-    """
-    height = 0.0
-    for name, handles in _legend_entries(color, shape, mark):
-        height = _draw_legend(figure, name, handles, height)
-    return height if color is None or color.scale is None else _draw_colorbar(figure, color, height, size)
-
-
-def draw_keys_right(ax: Axes, color: Encoding | None, shape: Encoding | None, mark: float) -> None:
+def draw_keys(ax: Axes, color: Encoding | None, shape: Encoding | None, mark: float) -> None:
     """Draw the keys to the right of axes that are on the figure of somebody else."""
     from matplotlib.legend import Legend
 
@@ -173,23 +148,33 @@ def draw_keys_right(ax: Axes, color: Encoding | None, shape: Encoding | None, ma
 
 def _legend_entries(color: Encoding | None, shape: Encoding | None, mark: float) -> list[tuple[str, list[Artist]]]:
     """Return the keys to draw: one of colors and one of shapes, or one of both where they say the same."""
-    if color is not None and shape is not None and color.name == shape.name and color.words:
-        both = [_legend_handle(word, tone, shape.words.get(word, "o"), mark) for word, tone in color.words.items()]
-        return [(color.name, both)]
-    keys = []
-    if shape is not None:
-        keys.append((shape.name, [_legend_handle(word, INK, form, mark) for word, form in shape.words.items()]))
-    if color is not None and color.words:
-        keys.append((color.name, [_legend_handle(word, tone, "o", mark) for word, tone in color.words.items()]))
-    return keys
-
-
-def _legend_handle(word: str, color: Any, shape: str, mark: float) -> Artist:
     from matplotlib.lines import Line2D
 
-    return Line2D(
-        [], [], linestyle="", marker=shape, color=color, markersize=mark, markeredgecolor=_OUTLINE_COLOR, label=word
-    )  # fmt: skip
+    keys = [] if shape is None else [(shape.name, [(word, INK, form) for word, form in shape.words.items()])]
+    if color is not None and color.words:
+        forms: dict[str, Any] = {}
+        if shape is not None and shape.name == color.name:
+            keys, forms = [], shape.words
+        keys.append((color.name, [(word, tone, forms.get(word, "o")) for word, tone in color.words.items()]))
+    look: dict[str, Any] = {"linestyle": "", "markersize": mark, "markeredgecolor": OUTLINE_COLOR}
+    return [
+        (name, [Line2D([], [], marker=form, color=tone, label=word, **look) for word, tone, form in entries])
+        for name, entries in keys
+    ]
+
+
+def _draw_keys_below(figure: Figure, color: Encoding | None, shape: Encoding | None, size: float, mark: float) -> float:
+    """Draw the keys at the foot of a figure and return how high they are, in points."""
+    height = 0.0
+    for name, handles in _legend_entries(color, shape, mark):
+        height = _draw_legend(figure, name, handles, height)
+    if color is None or color.scale is None:
+        return height
+    sheet = figure.get_size_inches() * 72
+    foot, left = height + _KEY_GAP_POINTS + 1.5 * size, 2 * _KEY_GAP_POINTS / sheet[0]
+    draw_colorbar(figure.add_axes((left, foot / sheet[1], 0.45, 0.6 * size / sheet[1])), color.scale)
+    figure.text(left, (foot + 1.0 * size) / sheet[1], color.name, color=INK, va="bottom", parse_math=False)
+    return foot + 2.4 * size + _KEY_GAP_POINTS
 
 
 def _draw_legend(figure: Figure, name: str, handles: list[Artist], above: float) -> float:
@@ -211,24 +196,13 @@ def _draw_legend(figure: Figure, name: str, handles: list[Artist], above: float)
     return above + float(box.height) * 72 / figure.dpi + 2 * _KEY_GAP_POINTS
 
 
-def _draw_colorbar(figure: Figure, color: Encoding, above: float, size: float) -> float:
-    """Draw a scale of colors with its name and its ends, and return where it ends."""
-    width, height = figure.get_size_inches() * 72
-    foot = above + _KEY_GAP_POINTS + 1.5 * size
-    place = figure.add_axes((2 * _KEY_GAP_POINTS / width, foot / height, 0.45, 0.6 * size / height))
-    assert color.scale is not None
-    bar = figure.colorbar(color.scale, cax=place, orientation="horizontal")
+def draw_colorbar(place: Axes, scale: Any) -> Axes:
+    """Draw a scale of colors from left to right."""
+    bar = place.figure.colorbar(scale, cax=place, orientation="horizontal")
     bar.outline.set(visible=False)
     bar.ax.locator_params(nbins=4)
     bar.ax.tick_params(color=FAINT, labelcolor=INK)
-    figure.text(
-        2 * _KEY_GAP_POINTS / width, (foot + 1.0 * size) / height, color.name, color=INK, va="bottom", parse_math=False
-    )
-    return foot + 2.4 * size + _KEY_GAP_POINTS
-
-
-#: A figure for the screen, in letters that go with its eight inches.
-SCREEN = Paper(width=8 / MM, font_size=8.0)
+    return bar.ax
 
 
 def framed_axes(
@@ -243,13 +217,12 @@ def framed_axes(
 
     ``mark`` is the width of a dot, ``room`` what texts of the axes need left, below, right and above, all in points.
     """
-    size = paper.font_size
-    foot = draw_keys(paper.figure(shape), color, form, size, mark)  # measured on a sheet that is thrown away
+    size, width = paper.font_size, paper.width * MM * 72
+    foot = _draw_keys_below(paper.figure(shape), color, form, size, mark)  # measured on a sheet that is thrown away
     top = 1.6 * (size + 1) if paper.title else 0.0
-    width = paper.width * MM * 72
     height = width * shape + foot + top if paper.height is None else paper.height * MM * 72
     figure = paper.figure(height / width)
-    draw_keys(figure, color, form, size, mark)
+    _draw_keys_below(figure, color, form, size, mark)
     left, below, right, above = np.array(room) + _MARGIN_POINTS
     inner = (width - left - right, height - foot - top - below - above)
     if min(inner) < _MIN_AXES_POINTS:
@@ -258,13 +231,6 @@ def framed_axes(
             "make it larger, or its letters smaller"
         )
     if paper.title:
-        figure.text(
-            _MARGIN_POINTS / width,
-            1 - _MARGIN_POINTS / height,
-            paper.title,
-            fontsize=size + 1,
-            color=INK,
-            va="top",
-            parse_math=False,
-        )
+        at = (_MARGIN_POINTS / width, 1 - _MARGIN_POINTS / height)
+        figure.text(*at, paper.title, fontsize=size + 1, color=INK, va="top", parse_math=False)
     return figure.add_axes((left / width, (foot + below) / height, inner[0] / width, inner[1] / height))

@@ -20,11 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
-from nearer._common.figures import FAINT, INK
+from nearer._common.figures import FAINT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
 
 # Beside a mark, best first.
 _ADJACENT_DIRECTIONS = np.array(
@@ -36,15 +35,13 @@ _RING_ANGLES = np.arange(16) * np.pi / 8
 _RING_LENGTHS = (0.6, 1.3, 2.1, 3.0, 4.2, 5.6, 7.2, 9.0)  # how long lines are, in heights of a label
 _MAX_LABELS_ALL_RINGS, _MAX_LABELS_THREE_RINGS = 150, 400  # labels: beyond, the first three rings, and the first alone
 _BOX_PADDING, _MARK_GAP = 0.4, 1.3  # points around a box; between it and its mark
-_AMBIGUITY_COST, _UNPLACED_COST = (
-    1.5,
-    100.0,
-)  # prices of being nearer to the mark of another, in heights of a label, and of none
+# Prices, in heights of a label, of being nearer to the mark of another, and of no place.
+_AMBIGUITY_COST, _UNPLACED_COST = 1.5, 100.0
 _N_SWEEPS = 6
 _MAX_PUSHES_PER_LABEL = 20  # candidates of a label without a place that it tries to take from others, in a sweep
 _MAX_PUSHES = 1500  # in all: about a second
 _N_ORDERS, _MAX_LABELS_ORDERS = 4, 60  # further orders, for as many labels at most
-_MAX_LABELS = 600  # labels that look for a place
+_MAX_LABELS = 600  # labels that look for a place: no more than a few hundred find one
 
 
 class LabelPlacement(NamedTuple):
@@ -63,39 +60,29 @@ class _Candidates(NamedTuple):
     costs: FloatArray
 
 
+def label_texts(labels: Sequence[Any] | NDArray[Any] | None, n_objects: int) -> list[str]:
+    """Return each label on one line, and empty ones where there are none."""
+    if labels is None:
+        return [""] * n_objects
+    if len(labels) != n_objects:
+        raise ValueError(f"there are {len(labels)} labels for {n_objects} objects; give one for each")
+    return [" ".join(str(label).split()) for label in labels]
+
+
 def place_labels(
-    anchors: FloatArray,
-    radii: FloatArray,
-    sizes: FloatArray,
-    taken: FloatArray,
-    frame: FloatArray,
+    anchors: FloatArray, radii: FloatArray, sizes: FloatArray, taken: FloatArray, frame: FloatArray
 ) -> LabelPlacement:
     """Return a place for each label that lies on no other label and on nothing that is taken.
 
     Marks have centers, (k, 2), and half sizes, (k, 2); labels have sizes, (k, 2). ``taken`` has the boxes of all marks
     and of all else, (m, 4), and labels stay in the box ``frame``.
-
-    Examples
-    --------
-    >>> anchors, radii, sizes = np.array([[50.0, 50.0]]), np.full((1, 2), 2.0), np.array([[20.0, 8.0]])
-    >>> marks = np.array([[48.0, 48.0, 52.0, 52.0]])
-    >>> place_labels(anchors, radii, sizes, marks, np.array([0.0, 0.0, 100.0, 100.0])).centers.tolist()
-    [[63.7, 50.0]]
     """
-    n_rings = (
-        len(_RING_LENGTHS)
-        if len(anchors) <= _MAX_LABELS_ALL_RINGS
-        else 3
-        if len(anchors) <= _MAX_LABELS_THREE_RINGS
-        else 1
-    )
-    found = [
-        _candidates(*mark, taken, anchors, frame, _RING_LENGTHS[:n_rings])
-        for mark in zip(anchors, radii, sizes / 2 + _BOX_PADDING, strict=True)
-    ]
-    chosen = _best(found)
+    few = len(anchors) <= _MAX_LABELS_ALL_RINGS
+    rings = _RING_LENGTHS if few else _RING_LENGTHS[: 3 if len(anchors) <= _MAX_LABELS_THREE_RINGS else 1]
+    marks = zip(anchors, radii, sizes / 2 + _BOX_PADDING, strict=True)
+    found = [_candidates(*mark, taken, anchors, frame, rings) for mark in marks]
     centers, lines = np.full((len(anchors), 2), np.nan), np.full((len(anchors), 4), np.nan)
-    for label, pick in enumerate(chosen.picks):
+    for label, pick in enumerate(_best(found).picks):
         if pick >= 0:
             centers[label] = found[label].centers[pick]
             line = found[label].lines[pick]
@@ -111,7 +98,7 @@ def _best(candidates: list[_Candidates]) -> _Assignment:
     best, rng = _Assignment(candidates).improved(order), np.random.default_rng(0)
     possible = sum(len(each.costs) > 0 for each in candidates)
     for _ in range(_N_ORDERS if n <= _MAX_LABELS_ORDERS else 0):
-        if best.n_placed == possible:
+        if (best.picks >= 0).sum() == possible:
             break
         other = _Assignment(candidates).improved(rng.permutation(n))
         if other.total < best.total:
@@ -132,24 +119,15 @@ def _candidates(
     height = 2 * half[1]
     away = np.column_stack([np.cos(_RING_ANGLES), np.sin(_RING_ANGLES)])
     clear = away / np.abs(away).max(axis=1, keepdims=True) * (half + radius + _MARK_GAP)
-    centers = np.concatenate(
-        [
-            anchor + _ADJACENT_DIRECTIONS * (half + radius + _MARK_GAP),
-            *(anchor + clear + away * ring * height for ring in rings),
-        ]
-    )
+    beside = anchor + _ADJACENT_DIRECTIONS * (half + radius + _MARK_GAP)
+    centers = np.concatenate([beside, *(anchor + clear + away * ring * height for ring in rings)])
     boxes = np.hstack([centers - half, centers + half])
     near = np.clip(anchor, boxes[:, :2], boxes[:, 2:])  # the point of the box that a line leads to
     lines = np.hstack([np.broadcast_to(anchor, near.shape), near])
-    lines[: len(_ADJACENT_DIRECTIONS)] = np.tile(
-        centers[: len(_ADJACENT_DIRECTIONS)], 2
-    )  # no line: a point inside of its own box
-    costs = np.concatenate(
-        [np.linspace(0, 0.3, len(_ADJACENT_DIRECTIONS)), *(np.full(len(_RING_ANGLES), 1 + ring) for ring in rings)]
-    )  # fmt: skip
+    lines[: len(beside)] = np.tile(beside, 2)  # no line: a point inside of its own box
+    costs = np.concatenate([np.linspace(0, 0.3, len(beside)), *(np.full(len(away), 1 + ring) for ring in rings)])
     reach = np.array([boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)])
-    close = np.all((taken[:, 2:] > reach[0]) & (taken[:, :2] < reach[1]), axis=1)
-    others = taken[close]
+    others = taken[np.all((taken[:, 2:] > reach[0]) & (taken[:, :2] < reach[1]), axis=1)]
     inside = np.all((boxes[:, :2] >= frame[:2]) & (boxes[:, 2:] <= frame[2:]), axis=1)
     own = np.all((others[:, :2] < anchor + radius) & (others[:, 2:] > anchor - radius), axis=1)  # or on its own mark
     blocked = _overlap(boxes, others).any(axis=1) | _crosses(lines, others[~own]).any(axis=1)
@@ -157,9 +135,8 @@ def _candidates(
     nearby = np.all((anchors > reach[0] - height) & (anchors < reach[1] + height), axis=1)
     strangers = anchors[nearby & np.any(anchors != anchor, axis=1)]
     if len(strangers):
-        costs = costs + _AMBIGUITY_COST * (
-            _gaps(boxes, strangers).min(axis=1) < _gaps(boxes, anchor[None])[:, 0] - 1e-9
-        )
+        astray = _gaps(boxes, strangers).min(axis=1) < _gaps(boxes, anchor[None])[:, 0] - 1e-9
+        costs = costs + _AMBIGUITY_COST * astray
     order = np.flatnonzero(kept)[np.argsort(costs[kept], kind="stable")]
     return _Candidates(centers[order], boxes[order], lines[order], costs[order])
 
@@ -173,11 +150,6 @@ class _Assignment:
         self.pushes = 0
         self.boxes = np.full((len(candidates), 4), np.nan)
         self.lines = np.full((len(candidates), 4), np.nan)
-
-    @property
-    def n_placed(self) -> int:
-        """How many labels have a place."""
-        return int((self.picks >= 0).sum())
 
     @property
     def total(self) -> float:
@@ -218,21 +190,15 @@ class _Assignment:
             close = np.all(np.fmax(self.boxes[:, 2:], ends) > low, axis=1)
             close &= np.all(np.fmin(self.boxes[:, :2], ends) < high, axis=1)
             close[label] = False
-            where = np.flatnonzero(close)
-            boxes, lines = self.boxes[where], self.lines[where]
-            conflicts[:, where] = (
-                _overlap(own.boxes, boxes)
-                | _crosses(own.lines, boxes)
-                | _crosses(lines, own.boxes).T
-                | _cross_each_other(own.lines, lines)
-            )
+            boxes, lines = self.boxes[close], self.lines[close]
+            crossed = _crosses(own.lines, boxes) | _crosses(lines, own.boxes).T | _cross_each_other(own.lines, lines)
+            conflicts[:, close] = _overlap(own.boxes, boxes) | crossed
         return conflicts
 
-    def _choose(self, label: int) -> bool:
-        """Take the cheapest candidate that is free, and return whether there is one."""
+    def _choose(self, label: int) -> None:
+        """Take the cheapest candidate that is free, if there is one."""
         free = np.flatnonzero(~self._conflicts(label).any(axis=1))
         self._pick(label, int(free[0]) if len(free) else -1)
-        return len(free) > 0
 
     def _push(self, label: int) -> None:
         """Take a candidate from one or two labels that find another place, if all together are then cheaper."""
@@ -262,8 +228,7 @@ class _Assignment:
 def _overlap(boxes: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
     """Return which of a boxes overlap which of b others, (a, b)."""
     first = boxes[:, None]
-    result: NDArray[np.bool_] = np.all((first[..., :2] < others[:, 2:]) & (first[..., 2:] > others[:, :2]), axis=2)
-    return result
+    return np.all((first[..., :2] < others[:, 2:]) & (first[..., 2:] > others[:, :2]), axis=2)
 
 
 def _crosses(lines: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
@@ -275,30 +240,26 @@ def _crosses(lines: FloatArray, boxes: FloatArray) -> NDArray[np.bool_]:
     between = (start > boxes[:, :2]) & (start < boxes[:, 2:])
     enters = np.where(flat, np.where(between, -np.inf, np.inf), np.minimum(one, two)).max(axis=2)
     leaves = np.where(flat, np.where(between, np.inf, -np.inf), np.maximum(one, two)).min(axis=2)
-    crossed: NDArray[np.bool_] = (np.maximum(enters, 0) < np.minimum(leaves, 1)) & (enters < leaves)
-    return crossed
+    return (np.maximum(enters, 0) < np.minimum(leaves, 1)) & (enters < leaves)
 
 
 def _cross_each_other(lines: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
     """Return which of a lines cross which of b others, (a, b): the ends of each lie on both sides of the other."""
     first, second = lines[:, None], others[None]
     across = _side(first, second[..., :2]) * _side(first, second[..., 2:]) < 0
-    result: NDArray[np.bool_] = across & (_side(second, first[..., :2]) * _side(second, first[..., 2:]) < 0)
-    return result
+    return across & (_side(second, first[..., :2]) * _side(second, first[..., 2:]) < 0)
 
 
 def _side(lines: FloatArray, points: FloatArray) -> FloatArray:
     """Return on which side of lines points lie: the sign of a cross product."""
     along, to = lines[..., 2:] - lines[..., :2], points - lines[..., :2]
-    result: FloatArray = along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
-    return result
+    return along[..., 0] * to[..., 1] - along[..., 1] * to[..., 0]
 
 
 def _gaps(boxes: FloatArray, points: FloatArray) -> FloatArray:
     """Return how far a boxes are from b points, (a, b)."""
     nearest = np.clip(points, boxes[:, None, :2], boxes[:, None, 2:])
-    result: FloatArray = np.linalg.norm(nearest - points, axis=2)
-    return result
+    return np.linalg.norm(nearest - points, axis=2)
 
 
 def write_labels(
@@ -308,57 +269,50 @@ def write_labels(
     radii: FloatArray,
     taken: FloatArray,
     *,
-    colors: Sequence[str] | None = None,
-    n_last: int = 0,
+    colors: Sequence[str],
+    n_last: int,
 ) -> None:
     """Write labels beside their marks, or away from them with a line; those that find no place are left out.
 
     Limits and place of the axes have to be final: labels are placed on paper, not on the map. Size and font are those
-    of matplotlib's present settings.
+    of matplotlib's present settings. The ``n_last`` labels are tried however many there are.
     """
     from matplotlib.backends import backend_agg
 
     scale = ax.figure.dpi / 72
     places = np.asarray(ax.transData.transform(anchors)) / scale
     frame = ax.get_window_extent().get_points().ravel() / scale
-    texts: list[Text] = []
-    labels = _most_isolated(labels, places, n_last)
-    for label, color in zip(labels, colors or [INK] * len(labels), strict=True):
-        # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
-        text = ax.text(0, 0, label, color=color, ha="center", va="center", parse_math=False, in_layout=False)
-        texts.append(text)
+    shown = _labels_to_write(labels, places, n_last)
+    # Labels are no formulas, whatever signs are in them; and they are inside the axes and need no further room.
+    look: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False, "in_layout": False}
+    texts = [ax.text(0, 0, labels[index], color=colors[index], **look) for index in shown]
     agg: Any = backend_agg  # which has no types
     pen = agg.RendererAgg(1, 1, ax.figure.dpi)  # one for all: the figure would make a sheet for each label
     boxes = np.array([text.get_window_extent(pen).size for text in texts]).reshape(-1, 2) / scale
-    written = np.array([bool(label) for label in labels], dtype=bool)
     marks = np.vstack([np.hstack([places - radii, places + radii]), taken])
-    found = place_labels(places[written], radii[written], boxes[written], marks, frame)
-    centers, lines = np.full((len(labels), 2), np.nan), np.full((len(labels), 4), np.nan)
-    centers[written], lines[written] = found.centers, found.lines
+    centers, lines = place_labels(places[shown], radii[shown], boxes, marks, frame)
     to_data = ax.transData.inverted()
     for text, center in zip(texts, centers, strict=True):
         if np.isnan(center[0]):
             text.remove()
-            continue
-        text.set_position(tuple(to_data.transform(center * scale)))
+        else:
+            text.set_position(tuple(to_data.transform(center * scale)))
     drawn = np.isfinite(lines[:, 0])
     if drawn.any():
-        _draw_leader_lines(ax, lines[drawn], radii[drawn], scale)
+        _draw_leader_lines(ax, lines[drawn], radii[shown][drawn], scale)
 
 
-def _most_isolated(labels: Sequence[str], places: FloatArray, n_last: int) -> Sequence[str]:
-    """Return labels, of which only those of marks with the most room around them are kept if there are too many.
-
-    No more than a few hundred find a place, whoever tries.
-    """
+def _labels_to_write(labels: Sequence[str], places: FloatArray, n_last: int) -> NDArray[np.intp]:
+    """Return which labels are not empty, and, of too many, belong to marks with the most room around them."""
     from scipy.spatial import KDTree
 
-    if len(labels) <= _MAX_LABELS:
-        return labels
-    room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
-    room[len(room) - n_last :] = np.inf
-    kept = set(np.argsort(-room, kind="stable")[:_MAX_LABELS].tolist())
-    return [label if number in kept else "" for number, label in enumerate(labels)]
+    shown = np.arange(len(labels))
+    if len(labels) > _MAX_LABELS:
+        room = np.asarray(KDTree(places).query(places, k=2)[0])[:, 1]
+        room[len(room) - n_last :] = np.inf
+        shown = np.sort(np.argsort(-room, kind="stable")[:_MAX_LABELS])
+    written = np.array([label != "" for label in labels], dtype=np.bool_)
+    return shown[written[shown]]
 
 
 def _draw_leader_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: float) -> None:
@@ -369,6 +323,5 @@ def _draw_leader_lines(ax: Axes, lines: FloatArray, radii: FloatArray, scale: fl
     length = np.linalg.norm(end - start, axis=1, keepdims=True)
     begin = start + (end - start) / length * np.minimum(radii.min(axis=1, keepdims=True), length)
     ends = ax.transData.inverted().transform(np.stack([begin, end], axis=1).reshape(-1, 2) * scale)
-    ax.add_collection(
-        LineCollection(list(ends.reshape(-1, 2, 2)), colors=FAINT, linewidths=0.5, zorder=2.5), autolim=False
-    )
+    drawn = LineCollection(list(ends.reshape(-1, 2, 2)), colors=FAINT, linewidths=0.5, zorder=2.5)
+    ax.add_collection(drawn, autolim=False)

@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 MM = 1 / 25.4  # in inches
 COLUMN = 85.0  # mm, the width of one column in most journals
 #: Endings of files, and what in each of them would change from day to day.
-FILE_METADATA: dict[str, dict[str, Any]] = {
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None},
-    ".png": {"Software": None},
-}
+FILE_METADATA: dict[str, Any] = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {"Software": None}}
 _FILE_SETTINGS: dict[Any, Any] = {
     "pdf.fonttype": 42,  # TrueType: type 3 cannot be edited
     "svg.fonttype": "none",  # text, not its outlines
@@ -41,35 +37,16 @@ _FILE_SETTINGS: dict[Any, Any] = {
 _PAPER_FONTS = ("Arial", "Liberation Sans", "DejaVu Sans")
 # With letters of many scripts, best first; others are looked through by name.
 _WIDE_FONTS = (
-    "DejaVu Sans",
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "PingFang SC",
-    "Hiragino Sans",
-    "Microsoft YaHei",
-    "SimHei",
-    "Malgun Gothic",
-    "WenQuanYi Zen Hei",
-    "Droid Sans Fallback",
-    "Arial Unicode MS",
-    "Noto Emoji",
-    "Segoe UI Emoji",
-    "Symbola",
-)
+    "DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC", "PingFang SC", "Hiragino Sans",
+    "Microsoft YaHei", "SimHei", "Malgun Gothic", "WenQuanYi Zen Hei", "Droid Sans Fallback", "Arial Unicode MS",
+    "Noto Emoji", "Segoe UI Emoji", "Symbola",
+)  # fmt: skip
 # Have a box for everything, or signs of formulas where letters are.
 _FONTS_WITHOUT_LETTERS = ("Last Resort", "LastResort", "Adobe Blank", "STIX", "cm", "Noto Color", "Apple Color")
 
 
 def check_endings(paths: Sequence[str | PathLike[str]]) -> None:
-    """Refuse files whose ending says no format.
-
-    Examples
-    --------
-    >>> check_endings(["map.pdf", "map.jpeg"])
-    Traceback (most recent call last):
-    ValueError: map.jpeg: figures are written as .pdf, .svg or .png; give the file one of these endings
-    """
+    """Refuse files whose ending says no format."""
     for path in paths:
         if Path(path).suffix.lower() not in FILE_METADATA:
             raise ValueError(f"{path}: figures are written as .pdf, .svg or .png; give the file one of these endings")
@@ -90,11 +67,6 @@ class Paper:
     font : str, optional
         That of matplotlib's settings if left out.
     title : str, optional
-
-    Examples
-    --------
-    >>> (Paper(85, 60).figure().get_size_inches() * 25.4).round(6)
-    array([85., 60.])
     """
 
     width: float = COLUMN
@@ -109,42 +81,31 @@ class Paper:
         return new_figure(self.width * MM, height * MM, constrained=False)
 
     @contextmanager
-    def text(self, labels: Iterable[str] = ()) -> Iterator[list[str]]:
-        """Have all text that is made inside set in fonts with the letters of these labels, which are given back."""
-        fonts = fonts_for([*labels, self.title or ""], self.font)
-        with text_of(self.font_size, fonts):
-            yield fonts
+    def text(self, labels: Iterable[str] = ()) -> Iterator[None]:
+        """Have all text that is made inside set in this size and in fonts with the letters of these labels."""
+        from matplotlib import rc_context
 
-
-@contextmanager
-def text_of(size: float, fonts: Sequence[str]) -> Iterator[None]:
-    """Have all text that is made inside as large as this and in these fonts, and lines to go with it."""
-    from matplotlib import rc_context
-
-    sizes = ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
-    lines = {"axes.linewidth": 0.5, "xtick.major.width": 0.5, "ytick.major.width": 0.5}
-    ticks = {"xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.major.pad": 2.0, "ytick.major.pad": 2.0}
-    titles = {"legend.title_fontsize": size, "axes.titlesize": size + 1}
-    look: dict[Any, Any] = {"font.family": list(fonts), **dict.fromkeys(sizes, size), **lines, **ticks, **titles}
-    with rc_context(look), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # told when the fonts were chosen
-        yield
+        fonts, size = fonts_for([*labels, self.title or ""], self.font), self.font_size
+        sizes = ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize", "legend.fontsize")
+        lines = {"axes.linewidth": 0.5, "xtick.major.width": 0.5, "ytick.major.width": 0.5}
+        ticks = {"xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.major.pad": 2.0, "ytick.major.pad": 2.0}
+        titles = {"legend.title_fontsize": size, "axes.titlesize": size + 1}
+        look: dict[Any, Any] = {"font.family": fonts, **dict.fromkeys(sizes, size), **lines, **ticks, **titles}
+        with rc_context(look), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph", UserWarning)  # reported when the fonts were chosen
+            yield
 
 
 def save_paper(ax: Axes, *paths: str | PathLike[str], dpi: float = 300.0) -> list[Path]:
-    """Write the figure that axes are on into files as papers need them, the format by the ending.
+    """Write the figure that axes are on into files as papers need them.
 
     Parameters
     ----------
     ax : Axes
     *paths : paths
-        Ending in pdf, svg or png. Folders are made.
+        Ending in pdf, svg or png, which is the format. Folders are made.
     dpi : float
         Dots of a PNG, and of pictures in the others, on an inch.
-
-    Returns
-    -------
-    list of Path
 
     Examples
     --------
@@ -171,15 +132,7 @@ def save_paper(ax: Axes, *paths: str | PathLike[str], dpi: float = 300.0) -> lis
 
 
 def fonts_for(labels: Iterable[str], font: str | None = None) -> list[str]:
-    """Return the font asked for, and others of this machine for letters that it lacks.
-
-    Warns of labels with letters that it lacks: which font has them, or that none does.
-
-    Examples
-    --------
-    >>> fonts_for(["cat", "déjà vu"], "DejaVu Sans")
-    ['DejaVu Sans']
-    """
+    """Return the font asked for, and, with a warning, others of this machine for letters that it lacks."""
     first = _chosen_font(font)
     lacking = {label: missing for label in labels if (missing := _visible_characters(label) - _characters_of(first))}
     if not lacking:
@@ -189,40 +142,25 @@ def fonts_for(labels: Iterable[str], font: str | None = None) -> list[str]:
     if helped:
         warn_caller(
             f"Glyphs of {pluralize(len(helped), 'label')} are not in the font {first}: {quote_all(helped, 5)}; "
-            "they are set "
-            f"in {join_names(others)}. --font, or font=, chooses a font that has all"
+            f"they are set in {_join_names(others)}. --font, or font=, chooses a font that has all"
         )
     bare = [label for label, missing in lacking.items() if missing & left]
     if bare:
         signs = ", ".join(f"{sign!r} (U+{ord(sign):04X})" for sign in sorted(left)[:5])
         warn_caller(
             f"Glyphs of {pluralize(len(bare), 'label')} are in no font of this machine: {quote_all(bare, 5)}, "
-            "which lack "
-            f"{signs}; boxes stand in their place. Install a font that has them, such as Noto Sans CJK for Chinese, "
-            "Japanese and Korean, or Noto Emoji"
+            f"which lack {signs}; boxes stand in their place. Install a font that has them, such as Noto Sans CJK for "
+            "Chinese, Japanese and Korean, or Noto Emoji"
         )
     return [first, *others]
 
 
 def paper_font() -> str:
-    """Return what papers are set in, as far as it is here: Arial, one of the same widths, or that of matplotlib.
-
-    Examples
-    --------
-    >>> paper_font() in ("Arial", "Liberation Sans", "DejaVu Sans")
-    True
-    """
+    """Return what papers are set in, as far as it is here: Arial, one of the same widths, or that of matplotlib."""
     return next(name for name in _PAPER_FONTS if name in _installed_fonts())
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Return names as they are, separated by commas and a last "and".
-
-    Examples
-    --------
-    >>> join_names(["Arial"]), join_names(["Arial", "Symbola"])
-    ('Arial', 'Arial and Symbola')
-    """
+def _join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -240,7 +178,7 @@ def _chosen_font(font: str | None) -> str:
         import difflib
 
         alike = difflib.get_close_matches(font, sorted(here), n=3, cutoff=0.4) or sorted(here)[:3]
-        raise ValueError(f"there is no font {font!r} on this machine; choose another, such as {join_names(alike)}")
+        raise ValueError(f"there is no font {font!r} on this machine; choose another, such as {_join_names(alike)}")
     return same[font.casefold()]
 
 
