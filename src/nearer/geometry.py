@@ -22,7 +22,7 @@ __all__ = ["align", "axes_along", "axes_onto", "rotate_to", "varimax", "varimax_
 def align(
     points: ArrayLike, onto: ArrayLike, *, scaling: bool = True, moving: bool = True, seen: ArrayLike | None = None
 ) -> FloatArray:
-    """Return points rotated, reflected, translated and scaled to match others by least squares (Procrustes).
+    """Return points, (n, q), rotated, reflected, moved and scaled to match others by least squares (Procrustes).
 
     Comparisons fix neither location nor rotation nor scale of a map: two maps can be compared only once aligned.
 
@@ -202,16 +202,13 @@ ROTATION_TOL = 1e-12  # radians
 def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     """Return a map rotated such that the first feature grows most along its first axis, the second along the second.
 
+    Features grow towards the positive end. Axes beyond the features are in order of falling variance.
+
     Parameters
     ----------
     embedding : array-like, shape (n, p)
     *features : array-like, shape (n,)
         At most p, a number for each object, or NaN. Each gets the best axis at right angles to those before.
-
-    Returns
-    -------
-    ndarray, shape (n, p)
-        Features grow towards the positive end. Axes beyond the features are in order of falling variance.
 
     Examples
     --------
@@ -299,6 +296,9 @@ def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = No
 def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
     """Return a map rotated by varimax: objects lie far out on few axes each, as far as they can (Kaiser 1958).
 
+    Axes are in order of falling variance, the entry of largest size on each positive, whatever the map's earlier
+    rotation, unless two of its principal axes are equally long.
+
     Parameters
     ----------
     embedding : array-like, shape (n, p)
@@ -306,12 +306,6 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
         Whether every object has equal weight, wherever it lies (Kaiser's normalization).
     seen : array-like of bool, shape (n,), or of int, optional
         The objects that decide; the rest moves along. All if left out.
-
-    Returns
-    -------
-    ndarray, shape (n, p)
-        Axes in order of falling variance, the entry of largest size on each positive, whatever the map's earlier
-        rotation, unless two of its principal axes are equally long.
 
     Examples
     --------
