@@ -57,7 +57,7 @@ def align(
     if moving:
         maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)
     turn, closeness = rotation(maps[..., chosen, :], goal - center)
-    rotated: FloatArray = maps @ turn
+    rotated = maps @ turn
     if scaling:
         along = rotated[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns have no counterpart
         sizes = np.einsum("...ip,...ip->...", along, along)
@@ -80,7 +80,7 @@ def match_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]
     if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
         return np.zeros_like(onto), 0.0
     turn, closeness = rotation(centered, onto)
-    rotated: FloatArray = centered @ turn * (sizes[1] / sizes[0]) + 0.0
+    rotated = centered @ turn * (sizes[1] / sizes[0]) + 0.0
     return rotated, float(closeness / (sizes[0] * sizes[1]))
 
 
@@ -134,7 +134,7 @@ def _center(points: ArrayLike, name: str) -> NDArray[np.float64]:
     # Equal rows leave rounding of the mean behind, not exact zeros.
     if np.abs(centered).max() <= 1e-14 * np.abs(array).max():
         raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return np.asarray(centered)
+    return centered
 
 
 def covariance_ellipses(
@@ -217,7 +217,7 @@ def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     [[1, 0], [-1, 0], [0, 2], [0, -1]]
     """
     points = checked_points(embedding, "embedding")
-    return np.asarray(points @ axes_along(points, *features) + 0.0)
+    return points @ axes_along(points, *features) + 0.0
 
 
 def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
@@ -314,7 +314,7 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     [0, 0, 1, 1]
     """
     points = checked_points(embedding, "embedding")
-    return np.asarray(points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0)
+    return points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
 
 
 def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:

@@ -287,7 +287,7 @@ def _judge(
 
 
 def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
-    copied: OrdinalEmbedding = clone(method)
+    copied = clone(method)
     most = copied.get_params(deep=False).get("max_components")
     if most is not None and most < dimension:
         copied.set_params(max_components=dimension)

@@ -167,7 +167,7 @@ def evaluate(model: Evaluable, test: Comparisons) -> Losses:
 def answer_probabilities(model: OrdinalEmbedding, test: Comparisons) -> FloatArray:
     """Return the probability of each answer, (m,), by a fitted model."""
     columns = np.ones(len(test), dtype=int) if test.answers is None else (test.answers > 0).astype(int)
-    return np.asarray(model.predict_proba(test)[np.arange(len(test)), columns])
+    return model.predict_proba(test)[np.arange(len(test)), columns]
 
 
 @dataclass(frozen=True)
