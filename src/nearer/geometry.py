@@ -22,7 +22,7 @@ __all__ = ["align", "axes_along", "axes_onto", "rotate_to", "varimax", "varimax_
 def align(
     points: ArrayLike, onto: ArrayLike, *, scaling: bool = True, moving: bool = True, seen: ArrayLike | None = None
 ) -> FloatArray:
-    """Return points rotated, reflected, translated and scaled to match others by least squares (Procrustes).
+    """Return points, (n, q), rotated, reflected, moved and scaled to match others by least squares (Procrustes).
 
     Comparisons fix neither location nor rotation nor scale of a map: two maps can be compared only once aligned.
 
@@ -57,7 +57,7 @@ def align(
     if moving:
         maps = maps - maps[..., chosen, :].mean(axis=-2, keepdims=True)
     turn, closeness = rotation(maps[..., chosen, :], goal - center)
-    rotated: FloatArray = maps @ turn
+    rotated = maps @ turn
     if scaling:
         along = rotated[..., chosen, :][..., np.ptp(goal, axis=0) > 0]  # further columns have no counterpart
         sizes = np.einsum("...ip,...ip->...", along, along)
@@ -80,7 +80,7 @@ def match_size(points: FloatArray, onto: FloatArray) -> tuple[FloatArray, float]
     if sizes[0] == 0 or sizes[1] == 0:  # a map that is a point is right about nothing
         return np.zeros_like(onto), 0.0
     turn, closeness = rotation(centered, onto)
-    rotated: FloatArray = centered @ turn * (sizes[1] / sizes[0]) + 0.0
+    rotated = centered @ turn * (sizes[1] / sizes[0]) + 0.0
     return rotated, float(closeness / (sizes[0] * sizes[1]))
 
 
@@ -134,7 +134,7 @@ def _center(points: ArrayLike, name: str) -> NDArray[np.float64]:
     # Equal rows leave rounding of the mean behind, not exact zeros.
     if np.abs(centered).max() <= 1e-14 * np.abs(array).max():
         raise ValueError(f"all rows of {name} are equal, so it has no shape to compare; check that the fit converged")
-    return np.asarray(centered)
+    return centered
 
 
 def covariance_ellipses(
@@ -202,16 +202,13 @@ ROTATION_TOL = 1e-12  # radians
 def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     """Return a map rotated such that the first feature grows most along its first axis, the second along the second.
 
+    Features grow towards the positive end. Axes beyond the features are in order of falling variance.
+
     Parameters
     ----------
     embedding : array-like, shape (n, p)
     *features : array-like, shape (n,)
         At most p, a number for each object, or NaN. Each gets the best axis at right angles to those before.
-
-    Returns
-    -------
-    ndarray, shape (n, p)
-        Features grow towards the positive end. Axes beyond the features are in order of falling variance.
 
     Examples
     --------
@@ -220,7 +217,7 @@ def rotate_to(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
     [[1, 0], [-1, 0], [0, 2], [0, -1]]
     """
     points = checked_points(embedding, "embedding")
-    return np.asarray(points @ axes_along(points, *features) + 0.0)
+    return points @ axes_along(points, *features) + 0.0
 
 
 def axes_along(embedding: ArrayLike, *features: ArrayLike) -> FloatArray:
@@ -299,6 +296,9 @@ def axes_onto(embedding: ArrayLike, onto: ArrayLike, seen: ArrayLike | None = No
 def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:
     """Return a map rotated by varimax: objects lie far out on few axes each, as far as they can (Kaiser 1958).
 
+    Axes are in order of falling variance, the entry of largest size on each positive, whatever the map's earlier
+    rotation, unless two of its principal axes are equally long.
+
     Parameters
     ----------
     embedding : array-like, shape (n, p)
@@ -307,12 +307,6 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     seen : array-like of bool, shape (n,), or of int, optional
         The objects that decide; the rest moves along. All if left out.
 
-    Returns
-    -------
-    ndarray, shape (n, p)
-        Axes in order of falling variance, the entry of largest size on each positive, whatever the map's earlier
-        rotation, unless two of its principal axes are equally long.
-
     Examples
     --------
     >>> cross = np.array([[3.0, 3.0], [-2.0, -2.0], [1.0, -1.0], [-0.5, 0.5]])
@@ -320,7 +314,7 @@ def varimax(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | 
     [0, 0, 1, 1]
     """
     points = checked_points(embedding, "embedding")
-    return np.asarray(points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0)
+    return points @ varimax_axes(points, normalize=normalize, seen=seen) + 0.0
 
 
 def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLike | None = None) -> FloatArray:

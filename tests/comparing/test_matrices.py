@@ -92,11 +92,9 @@ def test_a_better_model_is_found_better(rng):
     assert found.models[0].p_value == 1 / 200
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
-    # Draws are the distances and errors, and so is the truth.
+def scattered(n):
+    """Matrices of n objects that scatter by a given size around the same distances, drawn one after the other."""
     rng = np.random.default_rng(0)
-    n, spread = 60, 0.7
     pairs = np.triu_indices(n, 1)
     centre = rng.normal(size=len(pairs[0]))
 
@@ -105,9 +103,16 @@ def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
         values[pairs] = centre + size * rng.normal(size=len(centre))
         return values + values.T
 
+    return made
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
+    # Draws are the distances and errors, and so is the truth.
+    made, spread = scattered(60), 0.7
     noise = MatrixNoise(*(np.array([made(spread) for _ in range(10)]) for _ in range(2)))
     own, truth = made(0.0), made(spread)
-    found = noise.ceiling(own, pairs, measure)
+    found = noise.ceiling(own, np.triu_indices(60, 1), measure)
     fits = compare_matrices(own, {"truth": truth}, measure=measure, n_permutations=1, n_resamples=10, random_state=0)
     assert fits.models[0].estimate == pytest.approx(found.high, abs=0.03)
     again = compare_matrices(made(spread), {"truth": truth}, measure=measure, n_permutations=1, n_resamples=10)
@@ -115,20 +120,9 @@ def test_true_distances_reach_the_upper_end_and_another_map_the_lower(measure):
 
 
 def test_draws_of_a_posterior_have_the_same_two_ends():
-    rng = np.random.default_rng(0)
-    n = 60
-    pairs = np.triu_indices(n, 1)
-    centre, size = rng.normal(size=len(pairs[0])), 0.6
-
-    def drawn():
-        values = np.zeros((n, n))
-        values[pairs] = centre + size * rng.normal(size=len(centre))
-        return values + values.T
-
-    own = np.zeros((n, n))
-    own[pairs] = centre
-    noise = MatrixNoise(*(np.array([drawn() for _ in range(20)]) for _ in range(2)))
-    found = noise.ceiling(own, pairs, "pearson")
+    made, size = scattered(60), 0.6
+    noise = MatrixNoise(*(np.array([made(size) for _ in range(20)]) for _ in range(2)))
+    found = noise.ceiling(made(0.0), np.triu_indices(60, 1), "pearson")
     assert found.low == pytest.approx(1 / (1 + size**2), abs=0.02)
     assert found.high == pytest.approx(np.sqrt(found.low), abs=0.02)
 

@@ -56,7 +56,7 @@ def pearson(first: FloatArray, second: FloatArray) -> float:
 
 def unit_length(values: FloatArray) -> FloatArray:
     """Return values centered and of length 1, whose products are correlations; zeros where all are the same."""
-    centered: FloatArray = values - values.mean()
+    centered = values - values.mean()
     length = float(np.linalg.norm(centered))
     # What rounding leaves of equal values is no variation.
     alike = length <= 1e-12 * float(np.abs(values).max(initial=0.0)) * np.sqrt(len(values))

@@ -192,6 +192,9 @@ def compare_methods(
 ) -> MethodComparison:
     """Compare methods by the same held-out answers.
 
+    After Ctrl-C the result is of the folds that are done; KeyboardInterrupt is raised again where there are fewer than
+    two.
+
     Parameters
     ----------
     comparisons : Answers, Comparisons or array-like, shape (m, 3) or (m, 4)
@@ -207,11 +210,6 @@ def compare_methods(
         Of intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
         For the folds.
-
-    Returns
-    -------
-    MethodComparison
-        After Ctrl-C, of the folds that are done; KeyboardInterrupt is raised again where there are fewer than two.
 
     References
     ----------
@@ -289,7 +287,7 @@ def _judge(
 
 
 def _of_dimension(method: OrdinalEmbedding, dimension: int) -> OrdinalEmbedding:
-    copied: OrdinalEmbedding = clone(method)
+    copied = clone(method)
     most = copied.get_params(deep=False).get("max_components")
     if most is not None and most < dimension:
         copied.set_params(max_components=dimension)

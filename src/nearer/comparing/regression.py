@@ -47,21 +47,21 @@ class NullModel:
             return values
         members = np.eye(int(self.blocks.max()) + 1)[self.blocks]
         means = (members.T @ values) / np.maximum(members.sum(axis=0), 1)[:, None]
-        return np.asarray(values - means[self.blocks])
+        return values - means[self.blocks]
 
     def draw(self, response: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Return randomized responses, (count, n, q)."""
         n = len(response)
         if self.distances is not None:
             signs = rng.choice([-1.0, 1.0], size=(count, self._eigenvectors.shape[1], 1))
-            return np.asarray(self._eigenvectors @ (signs * (self._eigenvectors.T @ response)))
+            return self._eigenvectors @ (signs * (self._eigenvectors.T @ response))
         if self.blocks is None:
-            return np.asarray(response[rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)])
+            return response[rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)]
         by_block = np.argsort(self.blocks, kind="stable")
         keys = self.blocks[by_block] + rng.random((count, n))  # sorted by block, and at random within it
         orders = np.empty((count, n), dtype=np.intp)
         orders[:, by_block] = by_block[np.argsort(keys, axis=1)]
-        return np.asarray(response[orders])
+        return response[orders]
 
     @cached_property
     def _eigenvectors(self) -> FloatArray:
@@ -72,7 +72,7 @@ class NullModel:
         # The constant, of eigenvalue 0, is moved to the end of the spectrum, away from others that are 0.
         gram = -centering @ self.distances @ centering / 2
         apart = 2 * float(np.abs(gram).sum(axis=1).max()) + 1.0
-        return np.asarray(np.linalg.eigh(gram + apart / n)[1][:, :-1])
+        return np.linalg.eigh(gram + apart / n)[1][:, :-1]
 
 
 def read_line(along: ArrayLike, n: int) -> FloatArray:
@@ -194,13 +194,13 @@ class Regression:
     def response(self) -> FloatArray:
         """What is explained, of size 1."""
         of = self.points if self.values is None else self.values[:, None]
-        return np.asarray(of / np.linalg.norm(of))
+        return of / np.linalg.norm(of)
 
     @property
     def basis(self) -> FloatArray:
         """An orthonormal basis of what explains, (n, r); that of categories has the constant in it, too."""
         if self.categories is not None:
-            return np.asarray(self.categories / np.sqrt(self.categories.sum(axis=0)))
+            return self.categories / np.sqrt(self.categories.sum(axis=0))
         return _orthonormal(self.points)
 
     @property
@@ -226,7 +226,7 @@ class Regression:
         def statistic(drawn: FloatArray) -> FloatArray:
             if self.categories is not None:
                 return welch_pseudo_f(drawn, self.categories)
-            return np.asarray(np.sum(np.tensordot(drawn, basis, axes=(1, 0)) ** 2, axis=(1, 2)))
+            return np.sum(np.tensordot(drawn, basis, axes=(1, 0)) ** 2, axis=(1, 2))
 
         least = statistic(response[None])[0] * (1 - 1e-9)  # equal up to rounding is as large
         as_large, left = 0, n_permutations
@@ -239,7 +239,7 @@ class Regression:
     @property
     def residuals(self) -> FloatArray:
         """What is not explained, (n, q)."""
-        return np.asarray(self.response - self.basis @ (self.basis.T @ self.response))
+        return self.response - self.basis @ (self.basis.T @ self.response)
 
     def interval(self, n_resamples: int, level: float, rng: np.random.Generator) -> tuple[float, float]:
         """Return the ends of the interval, by objects drawn with replacement."""
@@ -311,13 +311,13 @@ def welch_pseudo_f(points: FloatArray, categories: FloatArray) -> FloatArray:
     away = means - np.einsum("bpk,bk->bp", means, shares)[:, :, None]
     between = (weights * np.square(away).sum(axis=1)).sum(axis=1) / (n_categories - 1)
     unsure = (np.square(1 - shares) / np.maximum(sizes - 1, 1)).sum(axis=1)
-    return np.asarray(between / (1 + 2 * (n_categories - 2) / (n_categories**2 - 1) * unsure))
+    return between / (1 + 2 * (n_categories - 2) / (n_categories**2 - 1) * unsure)
 
 
 def _orthonormal(columns: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the space of columns."""
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
-    return np.asarray(left[:, sizes > 1e-10 * sizes[0]])
+    return left[:, sizes > 1e-10 * sizes[0]]
 
 
 def _quotient(explained: FloatArray, total: FloatArray) -> FloatArray:

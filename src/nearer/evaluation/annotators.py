@@ -161,7 +161,7 @@ def reliability_weights(reliability: AnnotatorReliability, comparisons: Any) -> 
             "nobody's answers are predicted better than chance by a map of the others, so that all weights are 0; "
             "check the answers, or whether the map had enough of them"
         )
-    return np.asarray(weights * (judged.sample_weight.sum() / weights.sum()))
+    return weights * (judged.sample_weight.sum() / weights.sum())
 
 
 def _typical_error(wrong: FloatArray, answers: NDArray[np.int64]) -> tuple[float, float]:

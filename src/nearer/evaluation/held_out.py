@@ -59,15 +59,7 @@ class WholeKFold:
     random_state: RandomState = field(default=None, kw_only=True)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Fold]:
-        """Return pairs of training and test rows, as indices.
-
-        Parameters
-        ----------
-        X : Comparisons or array-like, shape (m, 3) or (m, 4)
-        y : ignored
-        groups : array-like of labels, shape (m,), optional
-            What is kept whole, in place of ``by``.
-        """
+        """Return pairs of training and test rows, as indices; ``groups``, (m,), are kept whole in place of ``by``."""
         units, sizes = self._units(X, groups)
         n_folds = self._n_folds(sizes)
         folds = balance_folds(sizes, n_folds, stream(self.random_state, "split"))[units]
@@ -175,7 +167,7 @@ def evaluate(model: Evaluable, test: Comparisons) -> Losses:
 def answer_probabilities(model: OrdinalEmbedding, test: Comparisons) -> FloatArray:
     """Return the probability of each answer, (m,), by a fitted model."""
     columns = np.ones(len(test), dtype=int) if test.answers is None else (test.answers > 0).astype(int)
-    return np.asarray(model.predict_proba(test)[np.arange(len(test)), columns])
+    return model.predict_proba(test)[np.arange(len(test)), columns]
 
 
 @dataclass(frozen=True)
@@ -188,10 +180,8 @@ class HeldOutError(Result):
         Of what `predict` uses, with the confidence interval of its expectation.
     map_error, map_low, map_high : float
         Of the p-dimensional map, `embedding_`.
-    n_splits : int
-        Folds that were made.
-    by : {"trials", "annotators", "questions"}
-        What they kept whole.
+    n_splits, by : int, {"trials", "annotators", "questions"}
+        Folds that were made, and what they kept whole.
     level : float
 
     Examples

@@ -167,18 +167,10 @@ def _checked_gram(gram: ArrayLike) -> FloatArray:
 def accuracy_scorer(
     estimator: Any, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Score an estimator by its share of correct predictions, for the ``scoring`` of scikit-learn.
+    """Score an estimator by its share of correct predictions, ties one half, for the ``scoring`` of scikit-learn.
 
-    Ties count one half. Pass this function, not ``scoring="accuracy"``: scorers that scikit-learn knows by name need a
-    ``y``, and give nan without it; comparisons mostly have none, because the nearer pair is written first.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    X : Comparisons or array-like, shape (m, 3) or (m, 4)
-    y : array-like, shape (m,), optional
-        Answers: +1 as written, -1 the other way round.
-    sample_weight : array-like, shape (m,), optional
+    Pass this function, not ``scoring="accuracy"``: scorers that scikit-learn knows by name need a ``y``, and give nan
+    without it; comparisons mostly have none, because the nearer pair is written first.
 
     Examples
     --------
@@ -200,11 +192,6 @@ def neg_log_loss_scorer(
     """Score an estimator by the mean log-probability of the answers, for the ``scoring`` of scikit-learn.
 
     Pass this function, not ``scoring="neg_log_loss"``, which needs a ``y``.
-
-    Parameters
-    ----------
-    estimator, X, y, sample_weight
-        As for `accuracy_scorer`.
 
     Examples
     --------
