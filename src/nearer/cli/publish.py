@@ -188,7 +188,8 @@ def _figure(options: argparse.Namespace) -> int:
 
     files = options.files or [options.folder / f"{options.kind}.pdf"]
     check_endings(files)
-    paper = Paper(*options.size, options.font_size, options.font or paper_font(), options.title)
+    width, height = options.size
+    paper = Paper(width, height, options.font_size, options.font or paper_font(), options.title)
     drawn = _drawn(options, paper)
     written = save_paper(drawn.ax, *files, dpi=options.dpi)
     if drawn.left_out:
