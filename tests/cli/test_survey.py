@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from nearer.cli.main import main
+from nearer.study import RunSettings
 from nearer.survey.stimuli import slug_of
 
 NAMES = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
@@ -169,7 +170,11 @@ def test_a_study_is_checked_like_a_file(answered, capsys):
     assert sum(found["catches"]["n_asked"]) == 12
 
 
-def test_a_map_has_the_dimensions_of_the_study_unless_the_command_says_otherwise(answered, tmp_path, capsys):
+def test_a_map_has_the_dimensions_of_the_study_unless_the_command_says_otherwise(
+    answered, tmp_path, capsys, monkeypatch
+):
+    made, estimator = set(), RunSettings.estimator
+    monkeypatch.setattr(RunSettings, "estimator", lambda self, n: made.add(n) or estimator(self, n))
     text = (answered / "study.toml").read_text()
     (answered / "study.toml").write_text(text.replace("dimensions = 2", "dimensions = 1"))
     assert "dimensions = 1" in (answered / "study.toml").read_text()
@@ -179,8 +184,10 @@ def test_a_map_has_the_dimensions_of_the_study_unless_the_command_says_otherwise
         fast = ["--method", "CKL", "--quick", "--json"]
         assert main(["fit", str(answered), "-o", str(tmp_path / f"map{dimensions}"), *options, *fast]) == 0
         assert json.loads(capsys.readouterr().out)["dimensions"] == dimensions
+        made.clear()
         assert main(["compare", str(answered), "--methods", "CKL,STE", *options, "--json"]) == 0
-        assert {each["n_components"] for each in json.loads(capsys.readouterr().out)["methods"]} == {dimensions}
+        assert made - {2} == {dimensions}  # settings are checked with 2
+        assert {each["name"] for each in json.loads(capsys.readouterr().out)["methods"]} == {"CKL", "STE"}
 
 
 def test_a_study_and_its_map_state_the_same_figures(answered, tmp_path, capsys):

@@ -132,15 +132,6 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     -------
     Findings
         The errors that `check` finds, and nothing else.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nearer import Comparisons
-    >>> rows = Comparisons.from_triplets([("a", "b", "c"), ("b", "a", "c")], objects=["a", "b", "c", "d"])
-    >>> answers = Answers(rows, np.arange(2), "triplet", "answers.csv", np.arange(2, 4))
-    >>> [finding.code for finding in check_errors(answers)]
-    ['never-compared']
     """
     found = _run(ERROR_CHECKS, Context(answers, n_components))
     return Findings(found.source, tuple(finding for finding in found if finding.severity == "error"))

@@ -7,15 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nearer._common.formatting import (
-    decimals,
-    format_interval,
-    format_level,
-    percent,
-    pluralize,
-    quote,
-    quote_all,
-)
+from nearer._common.formatting import decimals, format_interval, format_level, percent, pluralize, quote, quote_all
 from nearer.cli.argtypes import share, word, word_or_file, words
 from nearer.cli.arguments import (
     Commands,

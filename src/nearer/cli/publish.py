@@ -192,8 +192,17 @@ def _figure(options: argparse.Namespace) -> int:
     paper = Paper(width, height, options.font_size, options.font or paper_font(), options.title)
     drawn = _drawn(options, paper)
     written = save_paper(drawn.ax, *files, dpi=options.dpi)
-    for note in _notes(options, drawn):
-        log_note(note)
+    if drawn.left_out:
+        log_note(
+            f"{pluralize(len(drawn.left_out), 'label finds', 'labels find')} no place and "
+            f"{'is' if len(drawn.left_out) == 1 else 'are'} left out: {quote_all(drawn.left_out, 10)}; a larger "
+            "--size, a smaller --font-size or fewer --labels make room"
+        )
+    if drawn.spread_elsewhere > 0:
+        log_note(
+            f"axes {options.axes[0]} and {options.axes[1]} are drawn; the others hold "
+            f"{percent(drawn.spread_elsewhere)} of the variance of the map"
+        )
     figure = drawn.ax.get_figure(root=True)
     assert figure is not None
     size = [round(float(side) * 25.4, 3) for side in figure.get_size_inches()]
@@ -251,20 +260,3 @@ def _arrows(results: StudyResults, names: Sequence[str], axes: tuple[int, int]) 
             why = fits.not_fitted.get(name, "it has words, which grow in no direction")
             raise ValueError(f"there can be no arrow for {name!r}: {why}")
     return property_arrows(fits, axes)
-
-
-def _notes(options: argparse.Namespace, drawn: Drawn) -> list[str]:
-    """Return what a reader of the figure should know of it."""
-    notes = []
-    if drawn.left_out:
-        notes.append(
-            f"{pluralize(len(drawn.left_out), 'label finds', 'labels find')} no place and "
-            f"{'is' if len(drawn.left_out) == 1 else 'are'} left out: {quote_all(drawn.left_out, 10)}; a larger "
-            "--size, a smaller --font-size or fewer --labels make room"
-        )
-    if drawn.spread_elsewhere > 0:
-        notes.append(
-            f"axes {options.axes[0]} and {options.axes[1]} are drawn; the others hold "
-            f"{percent(drawn.spread_elsewhere)} of the variance of the map"
-        )
-    return notes

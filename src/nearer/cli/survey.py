@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     parts = survey.add_subparsers(title="parts", required=True, metavar="PART")
     new = add_command(parts, "new", "make the folder of a study", "Make the folder of a study.", command=_new)
     check = add_command(parts, "check", "find problems of a study", _CHECK, command=_check)
-    run = add_command(parts, "run", "serve a study", _RUN, command=_run)
+    run = add_command(parts, "run", "serve a study", _RUN, command=_serve)
     demo = add_command(parts, "demo", "serve a study of colors", _DEMO, command=_demo)
     code = add_command(parts, "code", "look up completion codes", _CODE, command=_code)
     forget = add_command(parts, "forget", "delete a participant", _FORGET, command=_forget)
@@ -116,29 +116,21 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if errors else 0
 
 
-def _run(options: argparse.Namespace) -> int:
-    _serve(options, options.study)
-    return 0
-
-
 def _demo(options: argparse.Namespace) -> int:
     from nearer.survey.scaffold import demo_study
 
-    if options.study is not None:
-        folder = options.study
-        _serve(options, folder if is_study(folder) else demo_study(folder))
-        return 0
     with tempfile.TemporaryDirectory(prefix="nearer-survey-") as kept:
-        _serve(options, demo_study(Path(kept) / "colors"))
-    return 0
+        folder = options.study or Path(kept) / "colors"
+        options.study = folder if is_study(folder) else demo_study(folder)
+        return _serve(options)
 
 
-def _serve(options: argparse.Namespace, folder: Path) -> None:
+def _serve(options: argparse.Namespace) -> int:
     from nearer.survey.server import listen, researcher_secret, serve
     from nearer.survey.supervisor import log_to_stderr
 
     log_to_stderr()
-    serving = _serving(options)
+    folder, serving = options.study, _serving(options)
     listening = listen(serving)  # before the secret, which is shown once
     secret = researcher_secret(folder)
 
@@ -158,6 +150,7 @@ def _serve(options: argparse.Namespace, folder: Path) -> None:
 
     with listening:
         serve(folder, serving, listening, begun)
+    return 0
 
 
 def _serving(options: argparse.Namespace) -> Serving:

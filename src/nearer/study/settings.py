@@ -49,10 +49,9 @@ class RunSettings:
         Resamples keep annotators whole wherever enough of them are known.
     level : float
         Of intervals and ellipses.
-    quick : bool
-        Whether to leave out all that takes more than a few fits: ellipses, learning curve, annotators.
-    weigh_annotators : bool
-        Whether answers are weighted by the reliability of the person.
+    quick, weigh_annotators : bool
+        Whether to leave out all that takes more than a few fits (ellipses, learning curve, annotators), and to weight
+        answers by the reliability of the person.
 
     Examples
     --------
