@@ -37,13 +37,14 @@ def cell_text(value: Any) -> str:
     return "" if value is None else escape_formula(value) if isinstance(value, str) else str(value)
 
 
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+def csv_text(rows: Iterable[Iterable[Any]], *, delimiter: str = ",", line_end: str = "\r\n") -> str:
     r"""Return rows of cells, the header first, as CSV.
 
     Lines end in ``\r\n``, or a label with a carriage return in it would not be quoted.
     """
     text = io.StringIO()
-    csv.writer(text).writerows([cell_text(cell) for cell in row] for row in rows)
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_end)
+    writer.writerows([cell_text(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
