@@ -26,6 +26,7 @@ from nearer._common.files import atomic_path
 from nearer._common.formatting import quote
 from nearer._common.json_files import parse_json
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import as_feature_sets
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.io.formats import read_arrays
 
@@ -58,6 +59,8 @@ _READABLE_CLASSES = {
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
+    "Features": "nearer.data.features",
+    **dict.fromkeys(("FeatureBasis", "FeatureKernel"), "nearer.sampling.features"),
     "Reliability": "nearer.sampling.model",
 }
 # Models with a state of their own: class -> module.
@@ -199,6 +202,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         settings = value.get_params(deep=False)
         state = {key: item for key, item in vars(value).items() if key not in settings}
         settings = {**settings, "random_state": _seed(settings["random_state"])}
+        if settings.get("features") is not None:
+            settings["features"] = list(as_feature_sets(settings["features"]))
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}
