@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,11 @@ class Features:
                 )
             return objects
         known = {str(label): label for label in objects.tolist()}
-        labels = [known.get(str(label), label) for label in self.objects.tolist()]
+        written = [str(label) for label in self.objects.tolist()]
+        stems = [PurePath(label).stem for label in written]
+        if not known.keys() & set(written) and known.keys() & set(stems) and len(set(stems)) == len(stems):
+            written = stems  # rows are named by files, such as images/cat.png
+        labels = [known.get(name, label) for name, label in zip(written, self.objects.tolist(), strict=True)]
         if not new and known and not known.keys() & {str(label) for label in labels}:
             raise ValueError(
                 f"{self.name} describes none of the objects: they are called {quote_all(list(known)[:3])}, and its "
