@@ -12,4 +12,5 @@ from .conversions import (
 from .conversions import (
     graph_from_embedding as graph_from_embedding,
 )
+from .features import Features as Features
 from .streamed import ComparisonsFile as ComparisonsFile
