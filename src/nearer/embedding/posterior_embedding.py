@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
@@ -16,8 +16,10 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import quote_all
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
-from nearer.data.comparisons import Comparisons
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
+from nearer.data.labels import Labels, read_objects
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
@@ -26,6 +28,7 @@ from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
 from nearer.sampling.chains import SamplingResult
+from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import (
     HYPERPARAMETERS,
@@ -56,6 +59,7 @@ from nearer.sampling.summaries import (
 from nearer.sampling.variational import Variational, sample_variational
 
 MAX_COMPONENTS = 15
+MIN_FEATURE_SHARE = 0.3  # of the variance: a set whose interval lies below is of no use
 _N_DIAGNOSED_PAIRS = 50
 Sampler: TypeAlias = Microcanonical | NUTS | Variational
 
@@ -66,9 +70,10 @@ class PosteriorSample:
 
     model: Model  # of all objects, without comparisons
     unknowns: FloatArray  # (k, size of that model)
-    compared: NDArray[np.integer]  # positions of the objects that are compared, or were placed later
+    compared: NDArray[np.integer]  # positions of the objects that are compared, have features, or were placed later
     draws: Draws
     reliability: dict[Any, Reliability] | None
+    kernels: tuple[FeatureKernel, ...] = ()  # of the feature sets
 
     @classmethod
     def of(
@@ -78,26 +83,42 @@ class PosteriorSample:
         compared: NDArray[np.integer],
         comparisons: Comparisons,
         rng: np.random.Generator,
+        kernels: tuple[FeatureKernel, ...] = (),
     ) -> PosteriorSample:
         """Return the draws of a model of the objects compared, with all others drawn from the prior."""
         unknowns = sampled.unknowns.reshape(-1, model.size)
-        larger, all_unknowns = add_objects(model, unknowns, compared, comparisons.n_objects, rng)
+        features = feature_basis(kernels, comparisons.objects)
+        larger, all_unknowns = add_objects(model, unknowns, compared, comparisons.n_objects, rng, features)
         reliability = annotator_reliability(model, unknowns, comparisons)
         draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
-        return cls(larger, all_unknowns, compared, draws, reliability)
+        if features is not None:
+            compared = np.union1d(compared, np.flatnonzero(features.described.any(axis=1)))
+        return cls(larger, all_unknowns, compared, draws, reliability, kernels)
 
-    def with_objects(self, added: Comparisons, prior: Prior | None, rng: np.random.Generator) -> PosteriorSample:
-        """Return draws with new objects, each drawn given the old ones."""
-        before = len(self.model.exposure)
-        larger, unknowns = add_objects(self.model, self.unknowns, np.arange(before), added.n_objects, rng)
-        about, mentioned = model_of(added, larger.n_components, prior, by_annotator=False)
-        distinct = replace(about.comparisons, pairs=mentioned.astype(np.int32)[about.comparisons.pairs])
+    def with_objects(
+        self,
+        objects: Labels,
+        added: Comparisons | None,
+        features: Sequence[Features],
+        prior: Prior | None,
+        rng: np.random.Generator,
+    ) -> PosteriorSample:
+        """Return draws with new objects, the last ones, each drawn given the old ones and comparisons, if any."""
+        before, total = len(self.model.exposure), len(objects)
+        basis = self.model.features
+        if basis is not None:
+            basis = extend_basis(basis, self.kernels, objects[before:], features)
+        larger, unknowns = add_objects(self.model, self.unknowns, np.arange(before), total, rng, basis)
         # As usual: how often somebody asked about them at another time is luck.
-        larger.exposure[mentioned[mentioned >= before]] = 0.0
-        new = np.arange(added.n_objects) >= before
-        unknowns = sample_new_objects(replace(larger, comparisons=distinct), unknowns, new, rng)
+        larger.exposure[before:] = 0.0
+        if added is not None:
+            about, mentioned = model_of(added, larger.n_components, prior, by_annotator=False)
+            distinct = replace(about.comparisons, pairs=mentioned.astype(np.int32)[about.comparisons.pairs])
+            new = np.arange(total) >= before
+            unknowns = sample_new_objects(replace(larger, comparisons=distinct), unknowns, new, rng)
         draws = Draws(draws_of(larger, unknowns).points, *self.draws[1:])
-        return replace(self, model=larger, unknowns=unknowns, draws=draws)
+        compared = np.concatenate([self.compared, np.arange(before, total)])
+        return replace(self, model=larger, unknowns=unknowns, draws=draws, compared=compared)
 
     @property
     def compared_draws(self) -> Draws:
@@ -116,13 +137,13 @@ class PosteriorSample:
 
 
 def check_convergence(
-    sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
+    model: Model, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
 ) -> tuple[dict[str, Diagnosis], list[str]]:
     """Return R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
     if isinstance(sampler, Variational):  # which has no chains
         return {}, []
     chains, n_draws, _ = sampled.unknowns.shape
-    numbers = np.moveaxis(sampled.unknowns[:, :, -len(HYPERPARAMETERS) :], 2, 0)
+    numbers = np.moveaxis(model.hyperparameters(sampled.unknowns), 2, 0)
     quantities = {"log_density": sampled.densities, **dict(zip(HYPERPARAMETERS, numbers, strict=True))}
     diagnostics = {name: diagnose(values) for name, values in quantities.items()}
     # NaN: a distance that never changed, or too few draws.
@@ -178,6 +199,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
+    features : data frame, dict, array, Features, or a list or dict of several, optional
+        What is known of the objects beforehand: a row of numbers for each, by label, or in the order of the objects.
+        How much it says about the answers is learned; see `feature_share_`. Objects with a row but no answer are on
+        the map, too; objects without a row are placed by answers alone.
     n_jobs : int, optional
         Chains at a time; as many as the machine has cores if left out.
     n_objects, random_state
@@ -202,6 +227,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    feature_share_ : dict of str to FeatureShare, or None
+        For each feature set its share of the prior variance of the coordinates, with an interval of 95%: near 0 where
+        it says nothing about the answers. None without features.
     bimodal_objects_ : list
         Objects that may lie in either of two places: the answers leave two maps open.
     vote_error_ : float
@@ -230,6 +258,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
     solver: str | Sampler = "auto"
     budget: float | None = None
     prior: Prior | None = None
+    features: Any = None
     n_jobs: int | None = None
 
     @property
@@ -241,6 +270,60 @@ class PosteriorEmbedding(OrdinalEmbedding):
     def reliability_(self) -> dict[Any, Reliability] | None:
         """For each person, how often an answer is the one that the map gives; None where people are not known."""
         return self._posterior.reliability
+
+    @property
+    def feature_share_(self) -> dict[str, FeatureShare] | None:
+        """The share of each feature set in the prior variance of the coordinates; None without features."""
+        posterior = self._posterior
+        if posterior.model.features is None:
+            return None
+        numbers = posterior.model.feature_numbers(posterior.unknowns)
+        odds = np.exp(numbers[:, : len(posterior.kernels)])
+        shares = odds / (1 + odds.sum(axis=1, keepdims=True))
+        lows, highs = np.percentile(shares, (2.5, 97.5), axis=0)
+        columns = shares.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
+        return {kernel.name: FeatureShare(*row) for kernel, *row in zip(posterior.kernels, *columns, strict=True)}
+
+    def place(
+        self,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        features: Any = None,
+    ) -> FloatArray:
+        """Put new objects into the map without moving the old ones, by answers, by features, or by both.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Comparisons that mention the new objects, as for `fit`; left out: features alone place them.
+        features : as for the estimator, by label, optional
+            Rows of the new objects, of the same columns as those that the map was fitted with.
+
+        Returns
+        -------
+        ndarray, shape (k, n_components)
+            The points of the new objects.
+        """
+        check_is_fitted(self)
+        sets = as_feature_sets(features)
+        if not sets:
+            if X is None:
+                raise ValueError("place needs comparisons of the new objects, or their features")
+            return super().place(X, y, sample_weight)
+        if self._posterior.model.features is None:
+            raise ValueError("the map was fitted without features; fit it with features=... to place objects by them")
+        before = self.n_objects_
+        labels = [label for each in sets for label in each.labels_for(self.objects_, new=True).tolist()]
+        objects = read_objects(list(dict.fromkeys([*self.objects_.tolist(), *labels])))
+        if len(objects) == before:
+            raise ValueError("all objects with these features are on the map already")
+        added = None if X is None else as_comparisons(X, y, sample_weight, objects=objects)
+        everything = self.comparisons_.reindex(objects) if added is None else self._joined(added)
+        self._extend_map(objects, added, sets)
+        self.objects_, self.n_objects_, self.comparisons_ = objects, len(objects), everything
+        return self.embedding_[before:]
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
         """Return k maps drawn from the posterior, (k, n_objects_, p), each rotated and scaled onto `embedding_`.
@@ -346,11 +429,16 @@ class PosteriorEmbedding(OrdinalEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
-        model, compared = self._model(comparisons)
+        sets = as_feature_sets(self.features)
+        if sets:
+            labels = [label for each in sets for label in each.labels_for(comparisons.objects).tolist()]
+            comparisons = comparisons.reindex(list(dict.fromkeys([*comparisons.objects.tolist(), *labels])))
+        kernels = tuple(FeatureKernel.of(each, comparisons.objects) for each in sets)
+        model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
         sampler = self._sampler(model)
         rng = stream(self.random_state, "start")
         sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
-        posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng)
+        posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng, kernels)
         draws, known = posterior.draws, posterior.compared_draws
         dimension, evidence = _dimension(known, comparisons)
         n_components = self.n_components or dimension or min(2, known.points.shape[2])
@@ -358,6 +446,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         points, interrupted = distill_posterior(
             asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
         )
+        compared = posterior.compared
         embedding, covariances = align_draws(draws, points, compared)
         if start is not None and start.shape[1] == n_components:
             rotated = align(embedding, start, scaling=False, moving=False, seen=compared)
@@ -365,7 +454,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         places = align(known.points, embedding[compared])
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
-        diagnostics, problems = check_convergence(sampled, sampler, posterior, bimodal=bimodal.size > 0)
+        diagnostics, problems = check_convergence(model, sampled, sampler, posterior, bimodal=bimodal.size > 0)
         self._store_map(embedding, comparisons)
         self._store_covariances(covariances)
         self._posterior = posterior
@@ -384,20 +473,26 @@ class PosteriorEmbedding(OrdinalEmbedding):
                 f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
                 "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
             )
+        useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
+        if useless:
+            self._warn(
+                f"{quote_all(useless)} say little about the answers (share of the variance below {MIN_FEATURE_SHARE}): "
+                "they have nothing to do with them, or are about other objects or in another order than it seems"
+            )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)
             self._warn(f"{message}; answers that compare them with others would decide")
         if sampled.interrupted:
             self._warn("the fit was interrupted; what was drawn so far is on the estimator", True)
 
-    def _model(self, comparisons: Comparisons) -> tuple[Model, NDArray[np.integer]]:
+    def _model(self, comparisons: Comparisons, features: FeatureBasis | None) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
         free = min(self.max_components or MAX_COMPONENTS, max(n_compared - 1, 1))
-        return model_of(comparisons, max(free, self.n_components or 1), self.prior)
+        return model_of(comparisons, max(free, self.n_components or 1), self.prior, features=features)
 
     def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> SamplingResult:
         if isinstance(sampler, NUTS):
@@ -432,14 +527,18 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return probabilities
 
     def _add_objects(self, added: Comparisons) -> None:
+        self._extend_map(added.objects, added, ())
+
+    def _extend_map(self, objects: Labels, added: Comparisons | None, features: Sequence[Features]) -> None:
         """Draw new objects given each draw of the old ones; on the map, which stays, they lie at their means."""
         before, old = self.n_objects_, self.embedding_
-        posterior = self._posterior.with_objects(added, self.prior, stream(self.random_state, "start"))
-        aligned = align(posterior.draws.points, old, seen=posterior.compared)[:, before:]
+        known = self._posterior.compared
+        rng = stream(self.random_state, "start")
+        posterior = self._posterior.with_objects(objects, added, features, self.prior, rng)
+        aligned = align(posterior.draws.points, old, seen=known)[:, before:]
         centers = aligned.mean(axis=0)
         away = aligned - centers
-        everywhere = np.concatenate([posterior.compared, np.arange(before, added.n_objects)])
-        self._posterior = replace(posterior, compared=everywhere)
+        self._posterior = posterior
         self.embedding_ = np.vstack([old, centers])
         new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))

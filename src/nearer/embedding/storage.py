@@ -23,6 +23,7 @@ from nearer._common.files import atomic_path
 from nearer._common.formatting import quote
 from nearer._common.json_files import parse_json
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import as_feature_sets
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.io.formats import read_arrays
 
@@ -55,6 +56,8 @@ _READABLE_CLASSES = {
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
+    "Features": "nearer.data.features",
+    **dict.fromkeys(("FeatureBasis", "FeatureKernel"), "nearer.sampling.features"),
     "Reliability": "nearer.sampling.model",
 }
 # Models with a state of their own: class -> module.
@@ -174,6 +177,8 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         state = {key: item for key, item in vars(value).items() if key not in settings}
         if not isinstance(settings["random_state"], int | np.integer):
             settings["random_state"] = None  # a generator has moved on since the fit: its state would repeat nothing
+        if settings.get("features") is not None:
+            settings["features"] = list(as_feature_sets(settings["features"]))
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
     if name in _BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}

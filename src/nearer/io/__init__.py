@@ -5,7 +5,17 @@
 """
 
 from nearer.io.answers import Answers, BadAnswers, Catches, Kind, ReadingReport
+from nearer.io.features import read_features
 from nearer.io.reading import read_answers
 from nearer.io.writing import write_answers
 
-__all__ = ["Answers", "BadAnswers", "Catches", "Kind", "ReadingReport", "read_answers", "write_answers"]
+__all__ = [
+    "Answers",
+    "BadAnswers",
+    "Catches",
+    "Kind",
+    "ReadingReport",
+    "read_answers",
+    "read_features",
+    "write_answers",
+]

@@ -31,6 +31,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import near_far_codes, number_by_appearance, trial_indices, with_positive_weight
 from nearer.data.labels import factorize
 from nearer.model.answers import AnswerModel, answer_probability
+from nearer.sampling.features import FeatureBasis, no_features
 
 #: How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
@@ -179,6 +180,7 @@ class Model:
     n_components: int
     prior: Prior
     comparisons: DistinctComparisons = field(default_factory=DistinctComparisons.empty)
+    features: FeatureBasis | None = None
 
     @property
     def n_objects(self) -> int:
@@ -191,8 +193,38 @@ class Model:
         return n * p + p + n
 
     @property
-    def size(self) -> int:
+    def core_size(self) -> int:
+        """The number of unknowns without those of features."""
         return self.first_effect + 2 * self.comparisons.n_annotators + _N_HYPER
+
+    @property
+    def size(self) -> int:
+        """The number of unknowns."""
+        if self.features is None:
+            return self.core_size
+        return self.core_size + self.features.directions.shape[1] * self.n_components + 2 * self.features.n_sets
+
+    def hyperparameters(self, unknowns: FloatArray) -> FloatArray:
+        """Return the view of `HYPERPARAMETERS` in unknowns, (..., size)."""
+        return unknowns[..., self.core_size - _N_HYPER : self.core_size]
+
+    def feature_numbers(self, unknowns: FloatArray) -> FloatArray:
+        """Return the view of logits of shares and log-powers in unknowns, (..., size)."""
+        return unknowns[..., self.size - 2 * (self.features.n_sets if self.features else 0) :]
+
+    def mixed(self, unknowns: FloatArray) -> FloatArray:
+        """Return the unknowns of the same map where nothing is known of the objects, (core_size,)."""
+        if self.features is None:
+            return unknowns
+        from nearer.optimize.kernels import posterior
+
+        n, p = self.n_objects, self.n_components
+        mixed = unknowns[: self.core_size].copy()
+        n_sets, n_directions = self.features.n_sets, len(self.features.log_values)
+        shares, weights, own = np.empty(n_sets), np.empty(n_directions), np.empty(n)
+        coordinates = mixed[: n * p].reshape(n, p)
+        posterior.mix_features(unknowns, self.core_size, *self.features[:4], shares, weights, own, coordinates)
+        return mixed
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
@@ -204,9 +236,10 @@ class Model:
         bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
         adjacency = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
         answers = comparisons.rows, comparisons.weights, comparisons.annotators
-        return (
+        data = (
             pairs, adjacency, *answers, self.exposure, comparisons.n_annotators, self.n_components, centers, scales,
         )  # fmt: skip
+        return tuple(self.features or no_features(self.n_objects)), data
 
     def density(self, unknowns: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-density up to a constant, and its gradient."""
@@ -220,12 +253,21 @@ class Model:
         unknowns = np.zeros(self.size)
         cloud = self.n_objects * self.n_components
         unknowns[:cloud] = 0.5 * rng.standard_normal(cloud)
-        unknowns[-_N_HYPER:] = self.prior.centers
+        self.hyperparameters(unknowns)[:] = self.prior.centers
+        if self.features is not None:
+            last = self.size - 2 * self.features.n_sets
+            unknowns[self.core_size : last] = 0.5 * rng.standard_normal(last - self.core_size)
+            unknowns[last:] = self.features.centers
         return unknowns
 
 
 def model_of(
-    comparisons: Comparisons, n_components: int, prior: Prior | None = None, *, by_annotator: bool = True
+    comparisons: Comparisons,
+    n_components: int,
+    prior: Prior | None = None,
+    *,
+    by_annotator: bool = True,
+    features: FeatureBasis | None = None,
 ) -> tuple[Model, NDArray[np.integer]]:
     """Return the model over the objects that are compared, and the positions of these."""
     distinct = distinct_comparisons(comparisons, by_annotator=by_annotator)
@@ -233,7 +275,8 @@ def model_of(
     distinct = replace(distinct, pairs=positions.reshape(distinct.pairs.shape).astype(np.int32))
     exposures, least = log_exposures(exposure_counts(comparisons)[seen])
     mean = float(exposures.mean())
-    return Model(exposures - mean, least - mean, n_components, prior or Prior(), distinct), seen
+    about = None if features is None else features.subset(seen)
+    return Model(exposures - mean, least - mean, n_components, prior or Prior(), distinct, about), seen
 
 
 class Draws(NamedTuple):
@@ -271,8 +314,10 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
     n, p, n_annotators = model.n_objects, model.n_components, model.comparisons.n_annotators
     points = np.empty((len(unknowns), n, p))
     for draw, q in zip(points, unknowns, strict=True):
-        posterior.place_objects(q, model.exposure, n_annotators, np.empty(p), np.empty(n), np.empty(n), draw)
-    hyper = unknowns[:, -_N_HYPER:].T
+        posterior.place_objects(
+            model.mixed(q), model.exposure, n_annotators, np.empty(p), np.empty(n), np.empty(n), draw
+        )
+    hyper = model.hyperparameters(unknowns).T
     kernel = np.exp(hyper[3])
     return Draws(points, np.exp(hyper[2]) * (1 + kernel), 2 * kernel, expit(hyper[4]))
 
@@ -280,7 +325,7 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
 def annotator_parameters(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return slope and lapse rate of each annotator in each draw, (k, annotators) each."""
     first, n_annotators = model.first_effect, model.comparisons.n_annotators
-    hyper = unknowns[:, -_N_HYPER:].T
+    hyper = model.hyperparameters(unknowns).T
     steepness = np.exp(hyper[7])[:, None] * unknowns[:, first : first + n_annotators]
     lapse = np.exp(hyper[8])[:, None] * unknowns[:, first + n_annotators : first + 2 * n_annotators]
     slopes = np.exp(hyper[2][:, None] + steepness) * (1 + np.exp(hyper[3]))[:, None]
@@ -345,5 +390,5 @@ class Population(NamedTuple):
 def population_of(model: Model, unknowns: FloatArray, *, by_annotator: bool) -> Population:
     """Return the maps of unknowns, (k, size), and how annotators differ, if the answers distinguish them."""
     draws = draws_of(model, unknowns)
-    spreads = np.exp(unknowns[:, -_N_HYPER:].T[7:9]) * by_annotator
+    spreads = np.exp(model.hyperparameters(unknowns).T[7:9]) * by_annotator
     return Population(draws.points, draws.offsets, draws.slopes, draws.lapses, *spreads)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.geometry import rotation
+from nearer.sampling.features import FeatureBasis
 from nearer.sampling.model import HYPERPARAMETERS, DistinctComparisons, Model, draws_of
 
 _N_HYPER = len(HYPERPARAMETERS)
@@ -18,23 +19,28 @@ _MAX_COORDINATE = 3.0  # of a start: along an axis of hardly any spread, roundin
 
 
 def add_objects(
-    model: Model, unknowns: FloatArray, known: NDArray[np.integer], n_objects: int, rng: np.random.Generator
+    model: Model,
+    unknowns: FloatArray,
+    known: NDArray[np.integer],
+    n_objects: int,
+    rng: np.random.Generator,
+    features: FeatureBasis | None = None,
 ) -> tuple[Model, FloatArray]:
     """Return a model of ``n_objects`` without comparisons, and unknowns with new objects drawn from the prior.
 
     ``known`` has the positions of the objects of the model among all. Annotators are dropped: others may answer about
-    the new objects.
+    the new objects. ``features`` are those of all objects, if any.
     """
     n, p = model.n_objects, model.n_components
     exposure = np.full(n_objects, model.least_exposure)
     exposure[known] = model.exposure
-    larger = replace(model, exposure=exposure, comparisons=DistinctComparisons.empty())
+    larger = replace(model, exposure=exposure, comparisons=DistinctComparisons.empty(), features=features)
     coordinates = rng.standard_normal((len(unknowns), n_objects, p))
     coordinates[:, known] = unknowns[:, : n * p].reshape(-1, n, p)
     scales = rng.standard_normal((len(unknowns), n_objects))
     scales[:, known] = unknowns[:, n * p + p : n * p + p + n]
-    axes, hyper = unknowns[:, n * p : n * p + p], unknowns[:, -_N_HYPER:]
-    return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, hyper])
+    axes, rest = unknowns[:, n * p : n * p + p], unknowns[:, model.core_size - _N_HYPER :]
+    return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, rest])
 
 
 def sample_new_objects(
@@ -49,22 +55,27 @@ def sample_new_objects(
     from nearer.optimize.kernels import samplers
 
     n, p = model.n_objects, model.n_components
-    free = np.concatenate([np.repeat(new, p), np.zeros(p, bool), new, np.zeros(_N_HYPER, bool)])
+    # Those with features start where these suggest, as `add_objects` has drawn them.
+    carried = new if model.features is None else new & ~model.features.described.any(axis=1)
+    free, kept = (
+        np.concatenate([np.repeat(each, p), np.zeros(p, bool), each, np.zeros(model.size - n * p - p - n, bool)])
+        for each in (new, carried)
+    )
     arguments, inverse_mass, step = model.arguments, free.astype(np.float64), _FIRST_STEP
     old = np.setdiff1d(model.comparisons.pairs, np.flatnonzero(new))
     points = draws_of(model, unknowns).points[:, old]
     points -= points.mean(axis=1, keepdims=True)
-    spreads = np.exp(np.exp(unknowns[:, -_N_HYPER, None]) * unknowns[:, n * p : n * p + p])
+    spreads = np.exp(np.exp(model.hyperparameters(unknowns)[:, :1]) * unknowns[:, n * p : n * p + p])
     spreads /= np.linalg.norm(spreads, axis=1, keepdims=True)
     result = unknowns.copy()
     coordinates = result[:, : n * p].reshape(-1, n, p)  # a view
-    coordinates[0, new] = _mean_of_near(model, coordinates[0], new)
+    coordinates[0, carried] = _mean_of_near(model, coordinates[0], carried)
     for number, draw in enumerate(result):
         if number:
-            draw[free] = result[number - 1, free]
+            draw[kept] = result[number - 1, kept]
             turn, _ = rotation(points[number - 1], points[number])
-            rotated = (coordinates[number, new] * spreads[number - 1]) @ turn / spreads[number]
-            coordinates[number, new] = rotated.clip(-_MAX_COORDINATE, _MAX_COORDINATE)
+            rotated = (coordinates[number, carried] * spreads[number - 1]) @ turn / spreads[number]
+            coordinates[number, carried] = rotated.clip(-_MAX_COORDINATE, _MAX_COORDINATE)
         here, length = draw, step
         value, gradient = model.density(here)
         for _ in range(_N_TRANSITIONS if number else _N_FIRST_TRANSITIONS):

@@ -20,7 +20,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer.sampling.chains import SamplingResult
-from nearer.sampling.model import HYPERPARAMETERS, Model, draws_of
+from nearer.sampling.model import Model, draws_of
 
 FIRST_RATE = 0.05
 _FIRST_DEVIATION = np.exp(-2.0)
@@ -78,13 +78,14 @@ def isomap_start(model: Model, unknowns: FloatArray) -> FloatArray:
     unbent = _isomap(draws_of(model, unknowns[None]).points[0], p - 1)
     sizes = unbent.std(axis=0) + _MIN_SIZE
     result = unknowns.copy()
+    result[model.core_size : model.size - len(model.feature_numbers(result))] = 0.0  # the map is in the deviations
     coordinates = result[: n * p].reshape(n, p)  # views
     coordinates[:, :-1] = unbent / sizes
     coordinates[:, -1] = 0.0
     logs = np.log(np.append(sizes, _FLAT_SHARE * sizes.min()))
     result[n * p : n * p + p] = logs - logs.mean()
     result[n * p + p : n * p + p + n] = 0.0
-    result[-len(HYPERPARAMETERS)] = 0.0  # an unevenness of 1, with which the unknowns are the logarithms
+    model.hyperparameters(result)[0] = 0.0  # an unevenness of 1, with which the unknowns are the logarithms
     return result
 
 

@@ -304,8 +304,10 @@ def _number_gradient(
 
 
 @loop_in_order
-def density(q, gradient, compared, adjacency, rows, weights, annotators, exposure, n_annotators, p, centers, scales):
-    """Return the log-density at q up to a constant, and set its gradient."""
+def _plain_density(
+    q, gradient, compared, adjacency, rows, weights, annotators, exposure, n_annotators, p, centers, scales
+):
+    """Return the log-density up to a constant, and set its gradient, where nothing is known of the objects."""
     # ``compared`` are pairs of objects, (k, 2), and ``adjacency`` lists those of each object. ``rows`` are comparisons
     # of two of the pairs, sorted by annotator. The priors of the hyperparameters are normal, Cauchy for the exposure.
     n = len(exposure)
@@ -334,6 +336,121 @@ def density(q, gradient, compared, adjacency, rows, weights, annotators, exposur
     return _number_gradient(
         q, gradient, first, n_annotators, slopes, lapses, by_slope, by_lapse, by_offset, centers, scales, total
     )
+
+
+@loop_in_order
+def direction_weights(q, first, log_values, owners, shares, weights):
+    """Set the share of each feature set in the variance of the coordinates, and the weight of each direction."""
+    # From ``first`` on, q has the logits of the shares against the rest, then the logarithms of the powers.
+    n_sets = len(shares)
+    rest = 1.0
+    for f in range(n_sets):
+        shares[f] = np.exp(q[first + f])
+        rest += shares[f]
+    before, after = np.zeros(n_sets), np.zeros(n_sets)
+    for k in range(len(weights)):
+        weights[k] = np.exp(np.exp(q[first + n_sets + owners[k]]) * log_values[k])
+        before[owners[k]] += np.exp(log_values[k])
+        after[owners[k]] += weights[k]
+    for f in range(n_sets):
+        shares[f] /= rest
+    for k in range(len(weights)):
+        f = owners[k]
+        weights[k] = np.sqrt(shares[f] * before[f] * weights[k] / after[f])
+
+
+@loop_in_order
+def mix_features(q, first, directions, log_values, owners, described, shares, weights, own, coordinates):
+    """Set ``coordinates`` (n, p) to own deviations plus the directions of the features, whose factors begin at first.
+
+    ``own`` are the weights of the deviations, and ``weights`` those of the directions.
+    """
+    n, p = coordinates.shape
+    direction_weights(q, first + len(weights) * p, log_values, owners, shares, weights)
+    for i in range(n):
+        rest = 1.0
+        for f in range(len(shares)):
+            rest -= described[i, f] * shares[f]
+        own[i] = np.sqrt(rest)
+        for d in range(p):
+            coordinates[i, d] = own[i] * q[i * p + d]
+        for k in range(len(weights)):
+            weight = weights[k] * directions[i, k]
+            for d in range(p):
+                coordinates[i, d] += weight * q[first + k * p + d]
+
+
+@loop_in_order
+def _unmix_gradient(q, gradient, first, features, shares, weights, own, coordinates):
+    """Turn the gradient by coordinates into that by what `mix_features` makes them of; return the change of log-prior.
+
+    On entry the gradient includes that of a standard normal prior of the coordinates, which is taken back.
+    """
+    directions, log_values, owners, described, centers, scales = features
+    (n, p), n_sets = coordinates.shape, len(shares)
+    by_direction, by_share = np.zeros((len(weights), p)), np.zeros(n_sets)
+    change = 0.0
+    for i in range(n):
+        by_own = 0.0
+        for d in range(p):
+            z, deviation = coordinates[i, d], q[i * p + d]
+            by_z = gradient[i * p + d] + z
+            change += 0.5 * (z * z - deviation * deviation)
+            by_own += by_z * deviation
+            for k in range(len(weights)):
+                by_direction[k, d] += directions[i, k] * by_z
+            gradient[i * p + d] = own[i] * by_z - deviation
+        for f in range(n_sets):
+            by_share[f] -= by_own * described[i, f] / (2 * own[i])
+    means, totals = np.zeros(n_sets), np.zeros(n_sets)
+    for k in range(len(weights)):
+        means[owners[k]] += weights[k] * weights[k] * log_values[k]
+        totals[owners[k]] += weights[k] * weights[k]
+    last = first + len(weights) * p
+    by_log, by_power = np.zeros(n_sets), np.zeros(n_sets)  # by the logarithms of shares, and by powers
+    for k in range(len(weights)):
+        by_weight = 0.0
+        for d in range(p):
+            factor = q[first + k * p + d]
+            by_weight += by_direction[k, d] * factor
+            gradient[first + k * p + d] = weights[k] * by_direction[k, d] - factor
+            change -= 0.5 * factor * factor
+        f, half = owners[k], 0.5 * by_weight * weights[k]
+        by_log[f] += half
+        by_power[f] += half * (log_values[k] - means[f] / totals[f])
+    mixed = 0.0
+    for f in range(n_sets):
+        by_log[f] += by_share[f] * shares[f]
+        mixed += by_log[f]
+    for f in range(n_sets):
+        gradient[last + f] = by_log[f] - shares[f] * mixed
+        gradient[last + n_sets + f] = by_power[f] * np.exp(q[last + n_sets + f])
+    for a in range(2 * n_sets):
+        deviation = (q[last + a] - centers[a]) / scales[a]
+        change -= 0.5 * deviation * deviation
+        gradient[last + a] -= deviation / scales[a]
+    return change
+
+
+@loop_in_order
+def density(q, gradient, features, data):
+    """Return the log-density at q up to a constant, and set its gradient.
+
+    ``features`` is a `nearer.sampling.features.FeatureBasis`, and ``data`` what `_plain_density` takes. The unknowns
+    without features come first, then the factors of the directions of features, logits of shares and log-powers.
+    """
+    directions, log_values, owners, described, _, _ = features
+    if directions.shape[1] == 0:
+        return _plain_density(q, gradient, *data)
+    exposure, n_annotators, p = data[5], data[6], data[7]
+    n = len(exposure)
+    first = n * p + p + n + 2 * n_annotators + N_NUMBERS
+    shares, weights, own = np.empty(described.shape[1]), np.empty(directions.shape[1]), np.empty(n)
+    mixed = q[:first].copy()
+    coordinates = mixed[: n * p].reshape(n, p)
+    mix_features(q, first, directions, log_values, owners, described, shares, weights, own, coordinates)
+    value = _plain_density(mixed, gradient[:first], *data)
+    return value + _unmix_gradient(q, gradient, first, features, shares, weights, own, coordinates)
 
 
 @loop_in_order

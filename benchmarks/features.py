@@ -1,0 +1,165 @@
+"""How many answers features are worth: ``python -m benchmarks.features`` writes the tables of docs/features.md.
+
+Posteriors with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by trial, and
+judged by answers that were not drawn. Shuffled features belong to other objects. Synthetic objects lie where their
+features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of benchmarks/features.jsonl, from which a run that was
+stopped goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import warnings
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from benchmarks.records import Record, RecordFile, side_by_side
+from nearer import Comparisons
+from nearer._common.arrays import FloatArray
+from nearer._common.progress import progress_bar
+from nearer.datasets import sample_triplets
+from nearer.datasets.public_sets import data_folders
+from nearer.embedding import PosteriorEmbedding
+
+RECORDS = RecordFile(Path(__file__).with_suffix(".jsonl"))
+PAGE = Path(__file__).parents[1] / "docs" / "features.md"
+MULTIPLES = (0.5, 1, 2, 5, 10)
+KINDS = ("plain", "features", "shuffled")
+MAX_TEST = 8000
+
+
+class World(NamedTuple):
+    """Triplets, which trial each belongs to, and the features of the objects."""
+
+    triplets: np.ndarray
+    trials: np.ndarray
+    features: FloatArray
+
+
+def _arrays(name: str) -> dict[str, np.ndarray]:
+    folder = next(each for each in data_folders() if (each / f"{name}.npz").is_file())
+    with np.load(folder / f"{name}.npz") as file:
+        return dict(file)
+
+
+def _real(name: str, features: Callable[[dict[str, np.ndarray]], FloatArray], seed: int) -> World:
+    del seed
+    found = _arrays(name)
+    triplets = found["triplets"]
+    return World(triplets, found.get("trial", np.arange(len(triplets))), features(found))
+
+
+def _of_pictures(name: str, found: dict[str, np.ndarray]) -> FloatArray:
+    del found
+    return _arrays(f"{name}_features")["efficientnet_lite0"].astype(np.float64)
+
+
+def _of_dishes(found: dict[str, np.ndarray]) -> FloatArray:
+    return np.asarray(TfidfVectorizer().fit_transform(found["dish"]).toarray())
+
+
+def _synthetic(share: float, seed: int) -> World:
+    """Return 60 objects in 3-D, of which features of 20 columns determine a share of the variance."""
+    rng = np.random.default_rng([60, seed])
+    known, rest = rng.normal(size=(2, 60, 3))
+    points = np.sqrt(share) * known + np.sqrt(1 - share) * rest
+    features = known @ rng.normal(size=(3, 40)) + 0.2 * rng.normal(size=(60, 40))
+    rows = sample_triplets(points, 12_000, flipped=0.1, random_state=int(rng.integers(2**31))).rows
+    return World(np.asarray(rows), np.arange(len(rows)), features)
+
+
+WORLDS: dict[str, Callable[[int], World]] = {
+    "zappos": partial(_real, "zappos", partial(_of_pictures, "zappos")),
+    "cars": partial(_real, "cars", partial(_of_pictures, "cars")),
+    "eggs30": partial(_real, "eggs30", lambda found: found["ground_truth_1d"][:, None]),
+    "food": partial(_real, "food", _of_dishes),
+    **{f"synthetic, {share:g}": partial(_synthetic, share) for share in (0.0, 0.3, 0.7, 1.0)},
+}
+
+
+@lru_cache(maxsize=2)
+def _world(name: str, seed: int) -> World:
+    return WORLDS[name](seed)
+
+
+def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
+    """Return held-out error and calibration of one fit."""
+    world = _world(name, seed if name.startswith("synthetic") else 0)
+    n = len(world.features)
+    rng = np.random.default_rng([int(2 * multiple), seed])
+    order = rng.permutation(np.unique(world.trials))
+    trained = np.isin(world.trials, order[: round(multiple * n)])
+    test = world.triplets[rng.permutation(np.flatnonzero(~trained))[:MAX_TEST]]
+    answers = Comparisons.from_triplets(world.triplets[trained], trials=world.trials[trained], n_objects=n)
+    features = world.features[rng.permutation(n)] if kind == "shuffled" else world.features
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PosteriorEmbedding(2, features=None if kind == "plain" else features, n_jobs=1, random_state=seed)
+        likely = model.fit(answers).predict_proba(test)[:, 1]
+    error = float(np.mean(np.where(likely == 0.5, 0.5, likely < 0.5)))
+    share = None if model.feature_share_ is None else model.feature_share_["features"].mean
+    return {
+        "world": name, "multiple": multiple, "kind": kind, "seed": seed, "size": len(answers), "trial": seed,
+        "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error, "share": share,
+        "overconfidence": float(np.maximum(likely, 1 - likely).mean()) - (1 - error),
+    }  # fmt: skip
+
+
+def run(n_runs: int, names: list[str], n_jobs: int) -> None:
+    """Fit what is missing."""
+    RECORDS.prepare()
+    done = {found["fingerprint"] for found in RECORDS.read()}
+    calls = [
+        (name, multiple, kind, seed)
+        for seed in range(n_runs)
+        for name in names
+        for multiple in MULTIPLES
+        for kind in KINDS
+        if f"{name} {multiple:g} {kind} {seed}" not in done
+    ]
+    with progress_bar("fits", len(calls)) as bar:
+        for record in side_by_side(_measure, calls, n_jobs):
+            RECORDS.append(record)
+            bar.update()
+
+
+def table() -> str:
+    """Return the mean errors as a table."""
+    records = RECORDS.read()
+    lines = [
+        "| objects | " + " | ".join(f"{multiple:g} n" for multiple in MULTIPLES) + " | share | runs |",
+        "| --- |" + " --- |" * (len(MULTIPLES) + 2),
+    ]
+    for name in WORLDS:
+        for kind in KINDS:
+            found = [each for each in records if each["world"] == name and each["kind"] == kind]
+            if not found:
+                continue
+            errors = [[each["error"] for each in found if each["multiple"] == multiple] for multiple in MULTIPLES]
+            cells = [f"{np.mean(each):.3f}".removeprefix("0") if each else "" for each in errors]
+            shares = [each["share"] for each in found if each["share"] is not None]
+            share = f"{np.mean(shares):.2f}" if shares else ""
+            lines.append(f"| {name}, {kind} | {' | '.join(cells)} | {share} | {max(map(len, errors))} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run what is missing and write the table into the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--worlds", nargs="*", default=list(WORLDS))
+    parser.add_argument("--jobs", type=int, default=-1)
+    options = parser.parse_args()
+    run(options.runs, options.worlds, options.jobs)
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(re.sub(r"\| objects \|.*?\n\n", table() + "\n\n", text, count=1, flags=re.DOTALL), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Features are read by label, and what is wrong with them is said."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from nearer.data.features import Features, as_feature_sets
+
+ROWS = {"cat": [0.1, 2.0], "dog": [0.4, 1.0], "cow": [0.9, 0.0]}
+LABELS, VALUES = list(ROWS), np.array(list(ROWS.values()))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ROWS,
+        Features(VALUES, LABELS),
+        pd.DataFrame(VALUES, index=LABELS),
+        pd.DataFrame({"object": LABELS, "size": VALUES[:, 0], "hue": VALUES[:, 1]}),
+        pl.DataFrame({"object": LABELS, "size": VALUES[:, 0], "hue": VALUES[:, 1]}),
+    ],
+    ids=["dict", "features", "index", "column", "polars"],
+)
+def test_rows_are_found_by_label(given):
+    (features,) = as_feature_sets(given)
+    np.testing.assert_array_equal(features.of(["cow", "hen", "cat"]), [[0.9, 0.0], [np.nan, np.nan], [0.1, 2.0]])
+
+
+def test_an_array_is_in_the_order_of_the_objects():
+    (features,) = as_feature_sets(VALUES)
+    np.testing.assert_array_equal(features.of(["a", "b", "c"]), VALUES)
+    with pytest.raises(ValueError, match="3 rows without labels for 4 objects"):
+        features.of(["a", "b", "c", "d"])
+
+
+def test_labels_that_are_numbers_are_found_as_text_too():
+    (features,) = as_feature_sets({"0": [1.0], "1": [2.0], "7": [3.0]})
+    assert features.labels_for(np.array([0, 1, 2])).tolist() == [0, 1, "7"]
+
+
+@pytest.mark.parametrize("given", [[ROWS, VALUES], (Features(VALUES, LABELS), Features(VALUES))])
+def test_several_sets_have_names_of_their_own(given):
+    sets = as_feature_sets(given)
+    assert [each.name for each in sets] == ["features 1", "features 2"]
+
+
+def test_sets_may_be_named():
+    sets = as_feature_sets({"pixels": ROWS, "words": pd.DataFrame(VALUES, index=LABELS)})
+    assert [each.name for each in sets] == ["pixels", "words"]
+    assert as_feature_sets(None) == ()
+
+
+def test_few_columns_are_standardized_and_many_are_not():
+    assert Features(VALUES).scaling()[1].tolist() == VALUES.std(axis=0).tolist()
+    assert (Features(np.random.default_rng(0).normal(size=(5, 30))).scaling()[1] == 1).all()
+    assert (Features(VALUES, standardize=False).scaling()[1] == 1).all()
+    assert Features([[1.0, 3.0], [1.0, 4.0]]).scaling()[1].tolist() == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cat": [1.0], "dog": [1.0, 2.0]}, "the row of dog has the shape"),
+        ({"cat": [1.0], "dog": [np.nan]}, "the row of dog holds a value that is not a finite number"),
+        ({}, "is empty"),
+        (pd.DataFrame({"object": LABELS, "kind": ["a", "b", "c"], "size": [1, 2, 3]}), "'kind' hold no numbers"),
+        (pd.DataFrame({"object": LABELS}), "no column of numbers"),
+        ([["a", "b"], ["c", "d"]], "must be numbers"),
+        (np.zeros((2, 3, 4)), "must have the shape"),
+    ],
+)
+def test_what_is_wrong_is_said(given, message):
+    with pytest.raises(ValueError, match=message):
+        as_feature_sets(given)
+
+
+def test_features_of_other_objects_are_refused():
+    with pytest.raises(ValueError, match="none of the objects: they are called 'a', 'b', and its rows 'cat'"):
+        Features(VALUES, LABELS).labels_for(np.array(["a", "b"]))
