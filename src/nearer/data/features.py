@@ -180,7 +180,7 @@ def _read_frame(frame: Any, name: str) -> Features:
     table = nw.from_native(frame, eager_only=True)
     numeric = [column for column in table.columns if table.schema[column].is_numeric()]
     texts = [column for column in table.columns if column not in numeric]
-    index = getattr(frame, "index", None)
+    index: Any = getattr(frame, "index", None)
     is_named = index is not None and index.dtype.kind not in "iu"
     if len(texts) > (0 if is_named else 1):
         raise ValueError(

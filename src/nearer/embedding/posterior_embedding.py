@@ -320,7 +320,8 @@ class PosteriorEmbedding(OrdinalEmbedding):
         if len(objects) == before:
             raise ValueError("all objects with these features are on the map already")
         added = None if X is None else as_comparisons(X, y, sample_weight, objects=objects)
-        everything = self.comparisons_.reindex(objects) if added is None else self._joined(added)
+        before_them = self._require_in_memory(self.comparisons_)
+        everything = before_them.reindex(objects) if added is None else self._joined(added)
         self._extend_map(objects, added, sets)
         self.objects_, self.n_objects_, self.comparisons_ = objects, len(objects), everything
         return self.embedding_[before:]

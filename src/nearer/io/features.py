@@ -49,14 +49,14 @@ def read_features(source: str | PathLike[str], name: str | None = None) -> Featu
 
 
 def _of_table(path: Path, name: str) -> Features:
-    table = open_table(path).table
+    table = open_table(path)
     plain = [normalize_name(each) for each in table.names]
     label = next((plain.index(each) for each in _LABEL_COLUMNS if each in plain), 0)
     columns = [each for at, each in enumerate(table.names) if at != label]
     if not columns:
         raise ValueError("there is one column; give a column of labels, and columns of numbers")
     loaded = table.load(table.names)
-    labels = loaded.columns[table.names[label]].map_values(str, "", object)
+    labels = loaded.columns[table.names[label]].texts()
     if len(labels) == 0 or (labels == "").any():
         raise ValueError(f"column {quote(table.names[label])} holds the labels, and is empty in some rows")
     values = np.column_stack([_numbers(loaded.columns[each], each) for each in columns])
