@@ -15,7 +15,7 @@ def test_a_given_python_is_asked_for_its_version(tmp_path):
 @pytest.mark.parametrize(
     ("python", "words"), [("/no/such/python", "cannot be run"), (sys.executable, "has no cblearn")]
 )
-def test_a_python_without_it_is_told(python, words):
+def test_a_python_without_it_is_reported(python, words):
     with pytest.raises(ValueError, match=rf"{words}.*--no-peer"):
         peer_program(python)
 

@@ -100,9 +100,9 @@ def test_a_fit_that_stopped_early_gives_no_figure(problem, monkeypatch, capsys):
     monkeypatch.setattr(convex, "LIMITS", {Size(12, 100): 2.0})
     monkeypatch.setattr(convex, "SETTINGS", {"hasty": DMOE(penalty=Penalty(), solver=ADMM(tol=1e-8, max_iter=5))})
     assert main(["convex", "--repeats", "1"]) == 2
-    told = capsys.readouterr().err
-    assert "DMOE: the iterations ran out before the stopping rule was met" in told
-    assert "'hasty' at size 12x100 did not meet" in told
+    printed = capsys.readouterr().err
+    assert "DMOE: the iterations ran out before the stopping rule was met" in printed
+    assert "'hasty' at size 12x100 did not meet" in printed
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_the_command_reports_settings_and_scs(quick, scs, capsys):
     assert [row["solver"] for row in answer["scs"]] == ["nearer", *(f"scs, {form}" for form in FORMS)]
 
 
-def test_without_scs_the_rest_is_told(quick, monkeypatch, capsys):
+def test_without_scs_the_rest_is_reported(quick, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "scs", None)
     assert main(["convex", "--repeats", "1"]) == 0
     out = capsys.readouterr().out

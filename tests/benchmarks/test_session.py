@@ -75,7 +75,7 @@ def test_a_fit_that_ran_out_of_time_is_tried_again_only_with_more_time(tmp_path,
     assert run(path, TASKS[:1], timeout=9.0)[0]["timeout"] == 9.0
 
 
-def test_a_failure_is_told_but_not_kept(tmp_path, monkeypatch):
+def test_a_failure_is_reported_but_not_kept(tmp_path, monkeypatch):
     def fail(*_):
         raise MeasurementFailed("no memory")
 

@@ -141,7 +141,7 @@ def test_no_number_of_answers_is_promised_beyond_those_simulated(n_for_power):
     assert "suffice" not in text
 
 
-def test_hard_questions_leave_nobody_to_be_told():
+def test_hard_questions_leave_nobody_to_be_reported():
     answers = with_coins(simulate(4, n_people=12, per_person=150, slope=0.1).answers(), 2, 150, seed=4)
     context = Context(answers, 2, 0)
     findings = [(finding.code, finding.severity) for finding in check_random_responders(context)]

@@ -47,10 +47,10 @@ def refused(arguments, capsys):
 def test_every_number_has_a_range(command, action, capsys):
     assert action.type is not None, "a new option that takes free text belongs into FREE, all others need a type"
     for text in BAD:
-        said = refused([*command, f"{action.option_strings[-1]}={text}"], capsys)
-        assert f"argument {'/'.join(action.option_strings)}:" in said
-        assert "needed" in said
-        assert len(said) < 250
+        printed = refused([*command, f"{action.option_strings[-1]}={text}"], capsys)
+        assert f"argument {'/'.join(action.option_strings)}:" in printed
+        assert "needed" in printed
+        assert len(printed) < 250
 
 
 def test_there_are_such_options():
@@ -95,11 +95,11 @@ def test_settings_of_methods_have_a_range_too(value, tmp_path, capsys):
     folder = str(tmp_path / "map")
     arguments = ["fit", str(tmp_path / "answers.csv"), "-o", folder, "--method", "CKL", "--set", f"mu={value}"]
     assert main(arguments) == 2
-    said = capsys.readouterr().err
-    assert "'mu' must be a number between" in said
-    assert len(said) < 200
+    printed = capsys.readouterr().err
+    assert "'mu' must be a number between" in printed
+    assert len(printed) < 200
 
 
 def test_the_sentence_quotes_the_beginning(capsys):
-    said = refused(["check", "x", "--seed", "7" * 5000], capsys)
-    assert said.endswith(f"is needed, not '{'7' * 37}...'")
+    printed = refused(["check", "x", "--seed", "7" * 5000], capsys)
+    assert printed.endswith(f"is needed, not '{'7' * 37}...'")

@@ -98,7 +98,7 @@ def test_the_program_alone_shows_its_commands(capsys):
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("fti", "fit"), ("raport", "report"), ("chek", "check")])
-def test_a_slip_in_a_command_is_told(typed, meant, capsys):
+def test_a_slip_in_a_command_is_reported(typed, meant, capsys):
     status, _, err = run([typed], capsys)
     assert status == 2
     assert f"perhaps {meant!r} is meant" in err

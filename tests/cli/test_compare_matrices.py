@@ -102,7 +102,7 @@ def test_an_interrupt_goes_on_without_people(folder, capsys, monkeypatch):
     assert "noise ceiling:" in out
 
 
-def test_wrong_use_is_told(folder, capsys):
+def test_wrong_use_is_reported(folder, capsys):
     status, _, err = said(["compare", folder / "map", "--with", folder / "features.csv"], capsys)
     assert status == 2
     assert "--features takes" in err

@@ -118,7 +118,7 @@ def run(options):
     assert (done.returncode, done.stderr, done.stdout) == (1, "", "the result\n")
 
 
-def test_other_errors_are_told_as_ever():
+def test_other_errors_are_reported_as_ever():
     done = ended("""
 def run(options):
     raise ValueError("no such column")

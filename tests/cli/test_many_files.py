@@ -42,7 +42,7 @@ def run(command, capsys):
     return status, *capsys.readouterr()
 
 
-def test_a_folder_is_fitted_and_told(data, tmp_path, capsys):
+def test_a_folder_is_fitted_and_reported(data, tmp_path, capsys):
     status, out, err = run(["fit", data, "-o", tmp_path / "map", *QUICK, "--json"], capsys)
     assert status == 0
     assert json.loads(out)["n_answers"] == 160
@@ -82,7 +82,7 @@ def test_results_do_not_go_among_the_answers(data, capsys):
     assert "is the folder of the answers" in err
 
 
-def test_catch_questions_are_told_and_stay_out_of_the_map(data, tmp_path, capsys):
+def test_catch_questions_are_reported_and_stay_out_of_the_map(data, tmp_path, capsys):
     status, out, _ = run(["check", data, "--catch", "catch", "--json"], capsys)
     found = json.loads(out)
     assert status == 0

@@ -205,10 +205,10 @@ def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
     assert main(["report", str(answered)]) == 0
     (answered / "stimuli" / "notes.txt").unlink()
     (answered / "aside.csv").rename(answered / "objects.csv")
-    said = capsys.readouterr()
-    assert said.out == f"written: {answered / 'map' / 'report.html'}\n"
-    assert f"nearer fit {answered} -o {answered / 'map'}" in said.err
-    assert f"the page goes without {answered / 'stimuli' / 'notes.txt'}: it is empty" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == f"written: {answered / 'map' / 'report.html'}\n"
+    assert f"nearer fit {answered} -o {answered / 'map'}" in printed.err
+    assert f"the page goes without {answered / 'stimuli' / 'notes.txt'}: it is empty" in printed.err
     page = (answered / "map" / "report.html").read_text()
     assert "<h1>Zoo</h1>" in page
     assert page.count("data:image/svg+xml;base64,") >= 8
@@ -218,8 +218,8 @@ def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
 
     other = answered.parent / "elsewhere.html"
     assert main(["report", str(answered), "-o", str(other), "--title", "Beasts"]) == 0
-    said = capsys.readouterr()
-    assert "is the map of these answers" in said.err
+    printed = capsys.readouterr()
+    assert "is the map of these answers" in printed.err
     assert "<h1>Beasts</h1>" in other.read_text()
     assert '"size"' in other.read_text()
     assert json.loads((answered / "map" / "results.json").read_text())["date"] == results["date"]
@@ -249,7 +249,7 @@ def test_a_server_that_is_killed_has_lost_nothing(study, running):
     database.close()
 
 
-def test_a_study_with_something_wrong_is_told(tmp_path, capsys):
+def test_a_study_with_something_wrong_is_reported(tmp_path, capsys):
     folder = tmp_path / "empty"
     main(["survey", "new", str(folder)])
     capsys.readouterr()
@@ -277,7 +277,7 @@ def test_a_new_secret_takes_the_place_of_the_old(study, capsys):
     database.close()
 
 
-def test_a_port_that_is_taken_is_told_before_the_secret_is_spent(study, capsys):
+def test_a_port_that_is_taken_is_reported_before_the_secret_is_spent(study, capsys):
     from nearer.survey.server import researcher_secret
 
     with socket.socket() as taken:

@@ -80,16 +80,16 @@ def test_narrow_numbers_are_read_as_far_as_they_are_exact(tmp_path):
         read_answers(tmp_path / "half.npz")
 
 
-def test_a_warning_is_told_once_and_without_its_place(capsys):
+def test_a_warning_is_reported_once_and_without_its_place(capsys):
     with show_warnings():
         for _ in range(3):
             np.log(np.zeros(1))
             warnings.warn("few\n  answers", UserWarning, stacklevel=1)
             warnings.warn("old name", FutureWarning, stacklevel=1)
-    told = capsys.readouterr().err.splitlines()
-    assert [line for line in told if line.startswith("nearer: few answers")] == ["nearer: few answers"]
-    assert len(told) == 2
-    assert "while computing: divide by zero" in told[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert [line for line in printed if line.startswith("nearer: few answers")] == ["nearer: few answers"]
+    assert len(printed) == 2
+    assert "while computing: divide by zero" in printed[0]
 
 
 @pytest.mark.parametrize(("package", "wanted"), [("pyarrow.parquet", "pyarrow"), ("cblearn", "cblearn")])

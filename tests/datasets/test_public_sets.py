@@ -125,7 +125,7 @@ def test_offline_says_where_to_put_what(name, nowhere, monkeypatch):
         assert part in str(caught.value)
 
 
-def test_a_damaged_file_is_told(nowhere):
+def test_a_damaged_file_is_reported(nowhere):
     (nowhere / public_sets.FOOD.name).write_bytes(b"PK cut")
     with pytest.raises(ValueError, match=r"does not hold the judgments about food.*replace it"):
         datasets.fetch_food(nowhere)

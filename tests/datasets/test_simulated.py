@@ -132,7 +132,7 @@ def test_a_function_is_a_model_of_noise():
     assert within((answers == 1).sum(), expected)
 
 
-def test_people_differ_as_they_are_told_to():
+def test_people_differ_as_they_are_reported_to():
     answered = simulate_answers(POINTS, [[0, 1, 3]] * COPIES, None, people=4, lapses=[0, 0, 1, 1], random_state=0)
     names, counts = np.unique(answered.annotators, return_counts=True)
     assert names.tolist() == [f"person {k}" for k in (1, 2, 3, 4)]

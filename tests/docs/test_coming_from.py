@@ -70,7 +70,7 @@ def test_a_missing_object_needs_the_number_of_objects():
     assert STE(2, n_objects=12).fit(few).score(TRIPLETS) > 0.7
 
 
-def test_maps_are_the_same_each_time_and_start_where_they_are_told():
+def test_maps_are_the_same_each_time_and_start_where_they_are_asked_to():
     np.testing.assert_array_equal(SOE(2).fit(TRIPLETS).embedding_, SOE(2).fit(TRIPLETS).embedding_)
     elsewhere = POINTS[::-1]
     told, untold = (SOE(2, solver=Factored(start=start, max_iter=1)) for start in (elsewhere, "spectral"))

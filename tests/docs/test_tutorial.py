@@ -115,7 +115,7 @@ def test_a_block_without_a_command_is_refused(tool):
         tool.transcripts("```console\nprinted\n```\n")
 
 
-def test_a_command_that_fails_is_told(tool, tmp_path):
+def test_a_command_that_fails_is_reported(tool, tmp_path):
     assert tool.run_command("echo a", tmp_path) == "a\n"
     with pytest.raises(RuntimeError, match="status 3"):
         tool.run_command("exit 3", tmp_path)

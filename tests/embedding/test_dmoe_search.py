@@ -38,7 +38,7 @@ def test_a_path_is_as_good_as_fits_from_nothing(path):
         assert error == pytest.approx(1 - DMOE(**candidate.params()).fit(CLEAN).score(TEST), abs=0.04)
 
 
-def test_shares_go_to_the_best_and_those_that_cannot_be_told_apart():
+def test_shares_go_to_the_best_and_those_that_cannot_be_distinguished():
     result = found(NOISY)
     assert result.shares.sum() == pytest.approx(1)
     assert np.count_nonzero(result.shares) <= tuning.MAX_SHARES

@@ -165,7 +165,7 @@ def test_an_interrupt_keeps_the_common_map(differing, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_people_who_never_err_are_told_apart(seed):
+def test_people_who_never_err_are_distinguished(seed):
     """Their steepness is without bounds: a climb that leaps must not throw away what was found before."""
     rng = np.random.default_rng(seed)
     points, weights = rng.normal(size=(12, 2)), np.exp(rng.normal(size=(8, 2)))

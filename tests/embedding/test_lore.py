@@ -156,7 +156,7 @@ def test_a_larger_penalty_leaves_fewer_dimensions():
     assert found[2] == 2
 
 
-def test_a_map_that_is_a_point_is_told():
+def test_a_map_that_is_a_point_is_reported():
     with pytest.warns(ConvergenceWarning, match="no dimension lowers the loss by its price.*smaller penalty"):
         model = LORE(penalty=50.0).fit(NOISY)
     assert model.dimension_ == 0
@@ -164,13 +164,13 @@ def test_a_map_that_is_a_point_is_told():
     assert model.score(NOISY) == 0.5
 
 
-def test_answers_that_cancel_are_told():
+def test_answers_that_cancel_are_reported():
     rows = np.concatenate([NOISY.rows, NOISY.rows[:, [0, 2, 1]]])
     with pytest.warns(ConvergenceWarning, match="cancel each other out"):
         LORE().fit(rows)
 
 
-def test_too_few_iterations_are_told():
+def test_too_few_iterations_are_reported():
     with pytest.warns(ConvergenceWarning, match="raise max_iter or tol"):
         LORE(max_iter=2).fit(NOISY)
 

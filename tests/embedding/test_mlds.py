@@ -343,14 +343,14 @@ def test_answers_without_errors_are_held_by_a_ridge():
     assert np.isfinite(model.scale_).all()
 
 
-def test_questions_that_leave_steps_open_are_told():
+def test_questions_that_leave_steps_open_are_reported():
     with pytest.warns(ConvergenceWarning, match="leave open 1 of the 2 steps"):
         model = MLDS().fit([[1, 0, 2]] * 3 + [[1, 2, 0]])
     assert model.scale_[0] == 0 < model.scale_[1] < 0.5
     assert model.scale_[2] == 1
 
 
-def test_a_wrong_order_is_told(triads):
+def test_a_wrong_order_is_reported(triads):
     with pytest.warns(ConvergenceWarning, match="8, the last in the order, does not lie above 0, the first"):
         model = MLDS().fit(questions("quadruples", 500), -answered(questions("quadruples", 500)))
     assert model.scale_.min() == -1

@@ -464,7 +464,7 @@ def test_predictions_are_about_people_as_they_are(crew):
     assert np.maximum(chances, 1 - chances).mean() == pytest.approx(np.mean(chances > 0.5), abs=0.05)
 
 
-def test_new_objects_are_placed_by_someone_who_is_not_told_apart(crew):
+def test_new_objects_are_placed_by_someone_who_is_not_distinguished(crew):
     _, model = crew
     model = pickle.loads(pickle.dumps(model))
     before = model.draws_
@@ -651,7 +651,7 @@ def across_a_line(seed):
     return answer(points, rows[~((rows == 9).any(axis=1) & (rows == 10).any(axis=1))], seed)
 
 
-def test_a_map_that_is_truly_ambiguous_is_told_and_not_taken_for_chains_that_disagree():
+def test_a_map_that_is_truly_ambiguous_is_reported_and_not_taken_for_chains_that_disagree():
     """Both may lie on one side of the line, or on two: some fits find both, and those say so."""
     found = []
     for seed in range(6):

@@ -26,11 +26,11 @@ def saved(table, form, folder):
     return table if form == "dict" else path
 
 
-def said(answers):
+def labeled_rows(answers):
     """Return comparisons as labels of the near and the far pair."""
     return [tuple(row) for row in answers.comparisons.objects[answers.comparisons.oriented].tolist()]
 
 
 def triplets_said(answers):
     """Return comparisons as labels of anchor, near and far."""
-    return [(anchor, near, far) for anchor, near, _, far in said(answers)]
+    return [(anchor, near, far) for anchor, near, _, far in labeled_rows(answers)]

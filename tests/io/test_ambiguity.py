@@ -1,7 +1,7 @@
 """Columns that may say what was answered are used, asked about or told of, and never ignored in silence."""
 
 import pytest
-from helpers.tables import said
+from helpers.tables import labeled_rows
 
 from nearer.io import read_answers
 
@@ -23,7 +23,7 @@ CHOSEN = ["b", "d", "d", "b"]
 @pytest.mark.parametrize("name", ["response", "choice", "selected"])
 @pytest.mark.parametrize(("yes", "no"), [(1, -1), (True, False)])
 def test_answers_beside_near_and_far_turn_rows(name, yes, no):
-    assert said(read_answers(NEAR_FAR | {name: coded(yes, no)})) == TURNED
+    assert labeled_rows(read_answers(NEAR_FAR | {name: coded(yes, no)})) == TURNED
 
 
 @pytest.mark.parametrize(("yes", "no"), [("L", "R"), (1, 0), ("yes", "no"), ("left", "right")])
@@ -33,7 +33,7 @@ def test_codes_beside_near_and_far_are_asked_about(yes, no):
         ValueError, match=r"in addition to near and far; use --first-is [a-z1]+ .* or --first-is [a-z0]+ "
     ):
         read_answers(table)
-    assert said(read_answers(table, first_is=yes)) == TURNED
+    assert labeled_rows(read_answers(table, first_is=yes)) == TURNED
     assert len(read_answers(table, columns={"answer": None})) == 4
 
 
@@ -42,13 +42,13 @@ def test_an_answer_that_names_what_is_far_is_no_near_and_far():
     with pytest.raises(ValueError, match=r"if they are only what was shown, use --columns left=near"):
         read_answers(table)
     columns = {"left": "near", "right": "far", "answer": "response"}
-    assert said(read_answers(table, columns=columns)) == TURNED
+    assert labeled_rows(read_answers(table, columns=columns)) == TURNED
 
 
 def test_a_column_that_the_caller_names_as_the_answer_is_believed():
     table = NEAR_FAR | {"left": SHOWN["left"], "right": SHOWN["right"], "note": ["left", "right", "left", "right"]}
     with pytest.warns(UserWarning, match="'near', 'far' hold objects and were not used"):
-        assert said(read_answers(table, columns={"answer": "note"})) == TURNED
+        assert labeled_rows(read_answers(table, columns={"answer": "note"})) == TURNED
     with pytest.raises(ValueError, match="column 'note' holds left and right in addition to near and far"):
         read_answers(NEAR_FAR | {"note": table["note"]}, columns={"answer": "note"})
     with pytest.raises(
@@ -60,19 +60,19 @@ def test_a_column_that_the_caller_names_as_the_answer_is_believed():
 @pytest.mark.parametrize(
     ("name", "yes", "no"), [("label", 1, 0), ("correct", True, False), ("agrees", "yes", "no"), ("is_near", "T", "F")]
 )
-def test_two_values_beside_near_and_far_are_told_of(name, yes, no):
+def test_two_values_beside_near_and_far_are_reported_of(name, yes, no):
     with pytest.warns(UserWarning, match=f"'{name}' holds .* and was not used; .* use --columns answer={name}"):
         read_answers(NEAR_FAR | {name: coded(yes, no)})
 
 
 def test_i_j_k_and_an_answer_are_anchor_left_and_right():
-    assert said(read_answers(IJK | {"response": CHOSEN}, kind="triplet")) == TURNED
-    assert said(read_answers(IJK | {"response": ["left", "right"] * 2}, kind="triplet")) == TURNED
+    assert labeled_rows(read_answers(IJK | {"response": CHOSEN}, kind="triplet")) == TURNED
+    assert labeled_rows(read_answers(IJK | {"response": ["left", "right"] * 2}, kind="triplet")) == TURNED
     signs = IJK | {"response": coded(1, -1)}
     with pytest.raises(ValueError, match="if -1 means the first option"):
         read_answers(signs, kind="triplet")
-    assert said(read_answers(signs, kind="triplet", first_is=1)) == TURNED
-    assert said(read_answers(IJK | {"y": coded(1, -1)})) == TURNED
+    assert labeled_rows(read_answers(signs, kind="triplet", first_is=1)) == TURNED
+    assert labeled_rows(read_answers(IJK | {"y": coded(1, -1)})) == TURNED
     with pytest.raises(ValueError, match="read as triplet, 'a' is nearer to 'b' than to 'c'; read as odd-one-out"):
         read_answers(IJK | {"response": CHOSEN})
 
@@ -83,9 +83,9 @@ def test_two_answers_that_differ_are_asked_about():
         ValueError, match=r"'answer' and 'response' can each be .* differ in 2 of 4 rows, first in line 2"
     ):
         read_answers(table)
-    assert said(read_answers(table, columns={"answer": "response"})) == TURNED
+    assert labeled_rows(read_answers(table, columns={"answer": "response"})) == TURNED
     same = SHOWN | {"answer": CHOSEN, "response": coded("left", "right")}
-    assert said(read_answers(same)) == TURNED
+    assert labeled_rows(read_answers(same)) == TURNED
     with pytest.raises(ValueError, match=r"use --columns odd=odd .* or --columns odd=response"):
         read_answers(ITEMS | {"odd": ITEMS["item1"], "response": ITEMS["item2"]})
 
@@ -94,13 +94,13 @@ def test_gorilla_holds_the_right_answer_beside_the_response():
     program = {"Participant Private ID": ["1"] * 4, "Trial Number": ["1", "2", "3", "4"], "Zone Type": ["button"] * 4}
     table = program | SHOWN | {"ANSWER": SHOWN["right"], "Response": CHOSEN}
     with pytest.warns(UserWarning, match="'ANSWER' holds objects and was not used"):
-        assert said(read_answers(table)) == TURNED
+        assert labeled_rows(read_answers(table)) == TURNED
 
 
 def test_an_empty_column_is_no_answer():
     table = SHOWN | {"choice": [""] * 4, "key_resp.keys": coded("left", "right")}
     with pytest.warns(UserWarning, match="column 'choice' is empty and was not used"):
-        assert said(read_answers(table)) == TURNED
+        assert labeled_rows(read_answers(table)) == TURNED
     with pytest.raises(ValueError, match="there is no answer"):
         read_answers(SHOWN | {"choice": [""] * 4})
 
@@ -111,7 +111,7 @@ def test_keys_of_two_screens_are_named():
         read_answers(table)
 
 
-def test_a_constant_anchor_is_told_of():
+def test_a_constant_anchor_is_reported_of():
     table = {"target": ["t"] * 6, **ITEMS, "response": ITEMS["item1"]}
     with pytest.raises(
         ValueError, match=r"'target' holds the same text .* --columns anchor=target.*read as odd-one-out"
@@ -137,8 +137,8 @@ def jspsych(trial_type, responses, shown=SHOWN):
 
 
 def test_digits_on_keys_are_no_numbers_of_buttons():
-    assert said(read_answers(jspsych("html-button-response", coded("0", "1")))) == TURNED
-    assert said(read_answers(jspsych("html-keyboard-response", coded("1", "2")))) == TURNED
+    assert labeled_rows(read_answers(jspsych("html-button-response", coded("0", "1")))) == TURNED
+    assert labeled_rows(read_answers(jspsych("html-keyboard-response", coded("1", "2")))) == TURNED
     with pytest.raises(ValueError, match=r"--first-is 0 .* or --first-is 1"):
         read_answers(jspsych("html-keyboard-response", coded("1", "0")))
     with pytest.raises(ValueError, match="from 0 or from 1"):
@@ -169,7 +169,7 @@ def test_lines_before_the_header(tmp_path, top, note):
             answers = read_answers(tmp_path / "answers.csv")
     else:
         answers = read_answers(tmp_path / "answers.csv")
-    assert said(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a")]
+    assert labeled_rows(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a")]
     assert answers.lines.tolist() == [len((top + header).splitlines()) + 1, len((top + header).splitlines()) + 2]
 
 
@@ -177,7 +177,7 @@ def test_an_export_of_salmon_without_people():
     table = {"head": [0, 1, 2], "winner": [1, 2, 0], "loser": [2, 0, 1]}
     files = {"head_filename": ["a", "b", "c"], "winner_filename": ["b", "c", "a"]}
     answers = read_answers(table | files)
-    assert said(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a"), ("c", "a", "c", "b")]
+    assert labeled_rows(answers) == [("a", "b", "a", "c"), ("b", "c", "b", "a"), ("c", "a", "c", "b")]
     assert answers.report.notes == ()
 
 

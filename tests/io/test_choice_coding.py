@@ -38,7 +38,7 @@ def test_objects_stay_objects_where_one_has_the_name_of_a_side():
 
 
 @pytest.mark.parametrize("mistake", [False, True])
-def test_what_cannot_be_told_apart_is_refused(mistake):
+def test_what_cannot_be_distinguished_is_refused(mistake):
     rows = list(itertools.permutations(SIDES, 3))
     named = [row[1 + at % 2] for at, row in enumerate(rows)]
     if mistake:
@@ -55,7 +55,7 @@ def test_cannot_tell_is_decided_for_the_whole_column_too():
         read_answers(table(rows, ["same", "same", "x"]))
 
 
-def test_an_answer_that_was_not_shown_is_told_with_what_was():
+def test_an_answer_that_was_not_shown_is_reported_with_what_was():
     shown = {"item1": ["daisy"] * 3, "item2": ["pyne", "pine", "pine"], "item3": ["rose"] * 3, "item4": ["fern"] * 3}
     with pytest.raises(BadAnswers) as caught:
         read_answers({**shown, "odd": ["pine", "elm", "rose"]})

@@ -226,7 +226,7 @@ def test_the_place_of_an_answer_can_be_given():
         ("left1,left2,right1,right2,key", "left_1, left_2, right_1, right_2", "answer", "--columns answer=NAME"),
     ],
 )
-def test_columns_that_make_no_question_are_told_with_what_is_missing(names, found, missing, hint):
+def test_columns_that_make_no_question_are_reported_with_what_is_missing(names, found, missing, hint):
     with pytest.raises(ValueError, match="which make no known kind of question") as caught:
         find_columns(names.split(","), None, None, "file")
     message = str(caught.value)

@@ -293,7 +293,7 @@ def test_lines_of_json_may_be_people(tmp_path, capsys):
     assert "240 answers about 10 objects" in out
 
 
-def test_people_are_told_apart_where_all_are_on_one_line(tmp_path, capsys):
+def test_people_are_distinguished_where_all_are_on_one_line(tmp_path, capsys):
     file = lab_exports.jatos(tmp_path)
     lines = [line for line in file.read_text().split("\n") if line.startswith("[")]
     assert len(lines) == 6

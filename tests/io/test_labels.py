@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers.tables import said
+from helpers.tables import labeled_rows
 
 from nearer.cli.main import main
 from nearer.comparing.matrix_files import NamedMatrix
@@ -193,7 +193,7 @@ def read(tmp_path, text, **options):
 )
 def test_a_whole_number_with_a_decimal_point_is_the_number(tmp_path, floats, integers):
     answers = read(tmp_path, floats)
-    assert said(answers) == said(read(tmp_path, integers))
+    assert labeled_rows(answers) == labeled_rows(read(tmp_path, integers))
     assert not any(".0" in label for label in answers.comparisons.objects.tolist())
 
 

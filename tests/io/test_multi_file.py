@@ -78,7 +78,7 @@ def test_files_of_any_make_are_one_table(folder):
     assert some.line(0) == "p2.csv:6"
 
 
-def test_what_is_passed_over_and_who_answered_are_told(folder):
+def test_what_is_passed_over_and_who_answered_are_reported(folder):
     with pytest.warns(
         UserWarning, match="no column identifies who answered, so that each file is a person by name: 'p1'"
     ):
@@ -91,7 +91,7 @@ def test_what_is_passed_over_and_who_answered_are_told(folder):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix systems")
 @pytest.mark.parametrize("pattern", ["", "p*"])
-def test_a_pipe_and_a_link_to_nothing_are_told_and_do_not_hang(pattern, folder):
+def test_a_pipe_and_a_link_to_nothing_are_reported_and_do_not_hang(pattern, folder):
     os.mkfifo(folder / "p8.csv")
     (folder / "p9.csv").symlink_to(folder / "gone.csv")
     with pytest.warns(UserWarning, match=r"ignored.*'p8\.csv', 'p9\.csv'"):
@@ -116,7 +116,7 @@ def test_rules_go_by_the_name_of_the_file(folder):
         read_answers(folder, keep={"group": "A"})
 
 
-def test_a_column_that_some_files_lack_is_told(folder):
+def test_a_column_that_some_files_lack_is_reported(folder):
     write(folder / "p1.csv", [[*row, "A"] for row in rows_of(1)], [*HEADER, "group"])
     answers = read_answers(folder, also=["group"])
     assert answers.also["group"].tolist() == ["A"] * 6 + [""] * 30

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from helpers import tables
-from helpers.tables import said, triplets_said
+from helpers.tables import labeled_rows, triplets_said
 
 from nearer.cli.main import main
 from nearer.data.comparisons import Comparisons
@@ -29,7 +29,7 @@ def agrees_with_points(answers):
 
 def test_named_triplets_have_neither_trials_nor_weights():
     answers = read_answers({"anchor": ["a", "d"], "near": ["b", "c"], "far": ["c", "a"]})
-    assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
+    assert labeled_rows(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
     assert answers.comparisons.trials is None
     assert answers.comparisons.weights is None
     assert answers.places is None
@@ -100,7 +100,7 @@ def test_the_first_of_many_is_a_number():
 
 def test_numbers_are_objects_or_places_by_what_most_of_them_are():
     table = {"anchor": ["7", "5"], "left": ["3", "4"], "right": ["12", "6"], "answer": ["12", "4"]}
-    assert said(read_answers(table)) == [("7", "12", "7", "3"), ("5", "4", "5", "6")]
+    assert labeled_rows(read_answers(table)) == [("7", "12", "7", "3"), ("5", "4", "5", "6")]
     table = {"anchor": ["7", "5", "7"], "left": ["3", "4", "1"], "right": ["12", "7", "2"], "answer": ["1", "2", "2"]}
     assert read_answers(table).places.tolist() == [0, 1, 1]
     both = {"anchor": ["7", "5"], "left": ["2", "1"], "right": ["1", "2"], "answer": ["1", "2"]}
@@ -123,18 +123,21 @@ def test_answers_beside_near_and_far():
     table = {"anchor": ["a", "d"], "near": ["b", "a"], "far": ["c", "c"]}
     answers = read_answers(table | {"answer": [1, -1]})
     assert answers.comparisons.answers.tolist() == [1, -1]
-    assert said(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
+    assert labeled_rows(answers) == [("a", "b", "a", "c"), ("d", "c", "d", "a")]
     with pytest.raises(ValueError, match="0 and 1 in addition to near and far"):
         read_answers(table | {"answer": [1, 0]})
     with pytest.warns(UserWarning, match="was not used"):  # a side that was pressed
-        assert said(read_answers(table | {"answer": ["right"] * 2})) == [("a", "b", "a", "c"), ("d", "a", "d", "c")]
+        assert labeled_rows(read_answers(table | {"answer": ["right"] * 2})) == [
+            ("a", "b", "a", "c"),
+            ("d", "a", "d", "c"),
+        ]
 
 
 @pytest.mark.parametrize("names", [["i", "j", "l", "k"], ["near_1", "near_2", "far_1", "far_2"], list("abcd")])
 def test_named_quadruplets(names):
     answers = read_answers(dict(zip(names, (["a"], ["b"], ["c"], ["e"]), strict=True)))
     assert answers.kind == "quadruplet"
-    assert said(answers) == [("a", "b", "c", "e")]
+    assert labeled_rows(answers) == [("a", "b", "c", "e")]
 
 
 @pytest.mark.parametrize("written", [("left", "right"), (1, 2), (0, 1), (1, -1)])
@@ -176,8 +179,8 @@ def test_three_objects(kind, written):
 
 def test_odd_and_central_are_what_their_definitions_say():
     table = {"o1": ["a"], "o2": ["b"], "o3": ["c"]}
-    assert said(read_answers(table | {"odd": ["c"]})) == [("a", "b", "a", "c"), ("b", "a", "b", "c")]
-    assert said(read_answers(table | {"central": ["c"]})) == [("a", "c", "a", "b"), ("b", "c", "b", "a")]
+    assert labeled_rows(read_answers(table | {"odd": ["c"]})) == [("a", "b", "a", "c"), ("b", "a", "b", "c")]
+    assert labeled_rows(read_answers(table | {"central": ["c"]})) == [("a", "c", "a", "b"), ("b", "c", "b", "a")]
 
 
 def test_three_objects_and_an_answer_need_a_kind():
@@ -185,7 +188,7 @@ def test_three_objects_and_an_answer_need_a_kind():
     with pytest.raises(ValueError, match=r"--kind odd-one-out .*\n or: --kind most-central"):
         read_answers(table)
     assert read_answers(table, "odd-one-out").kind == "odd-one-out"
-    assert said(read_answers(table, "most-central"))[0] == ("x", "z", "x", "y")
+    assert labeled_rows(read_answers(table, "most-central"))[0] == ("x", "z", "x", "y")
 
 
 GRIDS = {
@@ -203,14 +206,14 @@ GRIDS = {
 def test_grids_in_all_ways_of_writing_a_list(how):
     answers = read_answers(GRIDS[how])
     assert answers.kind == "grid"
-    assert said(answers)[:2] == [("a", "red car", "a", "b"), ("a", "red car", "a", "d")]
+    assert labeled_rows(answers)[:2] == [("a", "red car", "a", "b"), ("a", "red car", "a", "d")]
     assert answers.places[0] == 1
     assert answers.comparisons.weights[:2].tolist() == [0.5, 0.5]
 
 
 def test_a_grid_compares_all_chosen_with_all_others():
     answers = read_answers({"anchor": ["a"], "shown": ["b c d e"], "chosen": ["d b"]})
-    assert set(said(answers)) == {("a", near, "a", far) for near in "bd" for far in "ce"}
+    assert set(labeled_rows(answers)) == {("a", near, "a", far) for near in "bd" for far in "ce"}
     assert np.allclose(answers.comparisons.weights, 1 / 4)
     assert answers.places is None
 
@@ -226,7 +229,7 @@ def test_a_grid_compares_all_chosen_with_all_others():
 )
 def test_a_ranking_compares_all_pairs(table):
     answers = read_answers(table)
-    assert said(answers) == [("a", "b", "a", "c"), ("a", "b", "a", "d"), ("a", "c", "a", "d")]
+    assert labeled_rows(answers) == [("a", "b", "a", "c"), ("a", "b", "a", "d"), ("a", "c", "a", "d")]
     assert answers.comparisons.weights.sum() == pytest.approx(1)
     assert len(set(answers.comparisons.trials.tolist())) == 1
 
@@ -248,7 +251,7 @@ def test_a_ranked_choice_compares_with_later_choices_and_all_that_was_not_chosen
     assert answers.kind == "ranked-grid"
     mine = answers.answer_of == 0
     expected = {("a", "d", "a", far) for far in "bce"} | {("a", "b", "a", far) for far in "ce"}
-    assert {row for row, is_mine in zip(said(answers), mine, strict=True) if is_mine} == expected
+    assert {row for row, is_mine in zip(labeled_rows(answers), mine, strict=True) if is_mine} == expected
     assert np.allclose(answers.comparisons.weights[mine], 1 / 5)
     assert answers.places[0] == 2  # of the first choice
 
@@ -260,7 +263,7 @@ def test_the_order_of_a_choice_counts_where_the_kind_says_so():
         assert (ranked.kind, len(ranked.comparisons)) == ("ranked-grid", 5)
     everything = read_answers({"anchor": ["a"], "shown": ["b c d"], "ranking": ["d b c"]})
     ranking = read_answers({"anchor": ["a"], "ranking": ["d b c"]})
-    assert said(everything) == said(ranking)
+    assert labeled_rows(everything) == labeled_rows(ranking)
 
 
 @pytest.mark.parametrize(
@@ -281,7 +284,7 @@ def test_undecided_answers_are_counted_or_split_evenly(table, n_comparisons):
     mine = split.answer_of == 1
     assert mine.sum() == n_comparisons
     assert split.comparisons.weights[mine].sum() == pytest.approx(1)
-    signed = said(split)[-n_comparisons:]
+    signed = labeled_rows(split)[-n_comparisons:]
     assert {(row[2], row[3], row[0], row[1]) for row in signed} == set(signed)  # for every one its opposite
     assert split.comparisons.weights[~mine].sum() == pytest.approx(1)
 
@@ -442,7 +445,7 @@ def test_columns_of_items_can_be_given():
         read_answers(table, columns=roles | {"items": "w"})
 
 
-def test_a_column_of_objects_that_is_not_used_is_told():
+def test_a_column_of_objects_that_is_not_used_is_reported():
     table = item_columns([row[:3] for row in ROWS])
     table |= {"odd": list("uvwx"), "correct": list("vwxy"), "block": ["1"] * 4}
     with pytest.warns(UserWarning, match=r"table: column 'correct' holds objects and was not used"):

@@ -57,7 +57,7 @@ def test_other_endings_are_refused_before_anything_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_letters_that_no_font_has_are_told_once_with_their_labels():
+def test_letters_that_no_font_has_are_reported_once_with_their_labels():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plot_map(POINTS, [*NAMES[:5], f"sign {UNKNOWN}"], paper=Paper(font="DejaVu Sans")).figure.canvas.draw_idle()

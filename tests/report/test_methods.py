@@ -17,7 +17,7 @@ def said(**changes):
     return words(color_results(**changes))
 
 
-def test_data_method_dimension_error_and_regions_are_told():
+def test_data_method_dimension_error_and_regions_are_reported():
     told = said(regions={"kind": "confidence", "n_resamples": 100, "unit": "annotators"})
     assert told.startswith(
         "The 4,000 answers of 12 people about 68 objects (triplet) were read as 4,000 comparisons of distances, "
@@ -99,7 +99,7 @@ def test_what_was_resampled_is_named(of):
 
 
 @pytest.mark.parametrize("weighed", [True, False])
-def test_weights_of_people_are_told(weighed):
+def test_weights_of_people_are_reported(weighed):
     told = said(settings={"method": "CKL", "run": {"weigh_annotators": weighed}, "weighed": True})
     assert ("weighted by the reliability" in told) == weighed
 
@@ -110,7 +110,7 @@ def test_where_all_people_count_alike_nobody_is_said_to_count_less():
     assert "weighted by the reliability" in said(settings={"method": "CKL", "run": run, "weighed": True})
 
 
-def test_after_placing_the_figures_are_told_to_be_of_the_map_before():
+def test_after_placing_the_figures_are_reported_to_be_of_the_map_before():
     last = color_results()["objects"][-2:]
     told = said(placed={"objects": last, "n_answers": 40})
     assert told.startswith("The 4,000 answers of 12 people about 66 objects (triplet)")
@@ -118,7 +118,7 @@ def test_after_placing_the_figures_are_told_to_be_of_the_map_before():
     assert told.endswith("no figure above takes them in.")
 
 
-def test_reproducibility_is_told_with_its_formula():
+def test_reproducibility_is_reported_with_its_formula():
     assert (
         "Spearman correlations of the distances on maps of two halves of whole trials (mean of 5 random splits), "
         "stepped up to all answers by the Spearman-Brown formula, gave a reliability of 0.94." in said()

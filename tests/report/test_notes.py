@@ -109,7 +109,7 @@ def test_thousands_are_separated_by_commas_all_over_the_page():
     assert not re.findall(r"(?<![#\da-f.])\d{5,}(?![\da-f])", page.replace("20261115", ""))
 
 
-def test_whether_more_answers_help_is_told_as_the_doctor_tells_it():
+def test_whether_more_answers_help_is_reported_as_the_doctor_tells_it():
     curve = LearningCurve(*np.array([[1000, 2000], [0.152, 0.15], [0.14, 0.14], [0.16, 0.16]]))
     step = [
         dict(zip(("n_comparisons", "error", "low", "high"), row, strict=True))
@@ -141,7 +141,7 @@ def test_a_dimension_that_nobody_chose_is_not_called_given():
     assert "given" not in words
 
 
-def test_the_choice_of_dimensions_is_told_as_it_was_made():
+def test_the_choice_of_dimensions_is_reported_as_it_was_made():
     words = section(page_of(color_results()), "dimensions")
     assert "2 dimensions were chosen by the rule of one standard error." in words
     assert "error is at most one standard error above the lowest." in words
@@ -193,7 +193,7 @@ def test_a_map_of_fewer_dimensions_than_the_answers_call_for_says_so():
     assert "The answers call for 5 dimensions (probability 80%). The map shows 2 of them. Predictions use all" in page
 
 
-def test_a_dimension_that_few_answers_do_not_determine_is_nowhere_told():
+def test_a_dimension_that_few_answers_do_not_determine_is_nowhere_reported():
     page = assemble(
         StudyResults.from_dict(of_posterior(dimension=2, dimension_evidence=[0.0, 0.1, 0.1, 0.1, 0.1, 0.2, 0.4])), {}
     )

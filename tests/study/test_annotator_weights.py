@@ -51,7 +51,7 @@ def test_no_error_is_below_the_noise_of_the_answers():
     assert found.error > 0.23
 
 
-def test_where_nobody_can_be_told_apart_all_count_alike():
+def test_where_nobody_can_be_distinguished_all_count_alike():
     """Two people who contradict each other are both always wrong by the other one's map."""
     rows, people = answers_of([0.0, 0.0])
     rows[60:] = rows[60:, [0, 2, 1]]
@@ -74,7 +74,7 @@ def test_weights_follow_the_seed():
     assert not np.allclose(first.comparisons_.weights, other.comparisons_.weights)
 
 
-def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_told_apart():
+def test_a_learning_curve_with_people_weighed_begins_where_nobody_can_be_distinguished():
     rows, people = answers_of([0.3] * 12, each=12)
     table = {"anchor": rows[:, 0], "near": rows[:, 1], "far": rows[:, 2], "annotator": people}
     study = fit_study(read_answers(table), RunSettings("CKL", 2, n_resamples=0, weigh_annotators=True))

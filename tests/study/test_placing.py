@@ -108,7 +108,7 @@ def test_pictures_and_a_page_of_the_smaller_map_do_not_stay(folder, rows, tmp_pa
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_objects_with_few_answers_are_told_also_where_the_map_has_no_ellipses(folder, rows, tmp_path):
+def test_objects_with_few_answers_are_reported_also_where_the_map_has_no_ellipses(folder, rows, tmp_path):
     answers = write(tmp_path / "n.csv", np.concatenate([mentioning(rows, N, 2), mentioning(rows, N + 1, 60)]))
     new = place_objects(load_model(folder), answers, None)
     assert (new.covariances, new.n_unsure) == (None, 1)

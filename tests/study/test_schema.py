@@ -64,7 +64,7 @@ def test_a_study_writes_every_key_and_nothing_else(answers):
     assert StudyResults.from_dict(results).to_dict() == results
 
 
-def test_what_is_missing_is_told_by_name(answers):
+def test_what_is_missing_is_reported_by_name(answers):
     study = fit_study(answers, RunSettings("STE", 2, by="trials", n_resamples=0, quick=True))
     assert (study.missing, study.interrupted) == ((), False)
     few = read_answers({"anchor": [0, 1, 2], "near": [1, 2, 0], "far": [2, 0, 1]})

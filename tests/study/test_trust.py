@@ -42,7 +42,7 @@ def fit(path, folder, capsys, *more):
     return capsys.readouterr().out, json.loads((folder / "results.json").read_text())
 
 
-def test_a_good_map_is_told_in_figures_and_words(tmp_path, capsys):
+def test_a_good_map_is_reported_in_figures_and_words(tmp_path, capsys):
     told, results = fit(file_of(tmp_path / "a.csv", 14, 900, 0.05), tmp_path / "map", capsys)
     found = results["reproducibility"]
     assert found["reliability"] > 0.9
@@ -65,7 +65,7 @@ def test_a_map_of_few_answers_is_not_trusted(tmp_path, capsys):
     assert "warning: Distances on a 2-D map by STE would come out quite differently" in told
 
 
-def test_where_it_cannot_be_told_the_notes_say_why(tmp_path, capsys):
+def test_where_it_cannot_be_reported_the_notes_say_why(tmp_path, capsys):
     told, results = fit(file_of(tmp_path / "a.csv", 25, 80, 0.1), tmp_path / "map", capsys, "--quick")
     assert results["reproducibility"] is None
     assert "note: no reproducibility of distances: 80 comparisons of" in told

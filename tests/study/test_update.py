@@ -102,7 +102,7 @@ def test_results_say_that_answers_came_in_two_lots(study, larger, capsys):
     assert page.index("nearer fit") < page.index("nearer add")
 
 
-def test_rules_of_the_first_map_that_are_not_said_again_are_told(study, larger):
+def test_rules_of_the_first_map_that_are_not_said_again_are_reported(study, larger):
     new = read_answers(study / "more.csv")
     main = LeftOut(3, "block", "==", ("main",))
     rules = [main, LeftOut(3, "person", "!=", ("TEST",))]
@@ -116,7 +116,7 @@ def test_rules_of_the_first_map_that_are_not_said_again_are_told(study, larger):
     assert joined(earlier, again)[1] == ()
 
 
-def test_what_has_changed_is_told(study, tmp_path, capsys):
+def test_what_has_changed_is_reported(study, tmp_path, capsys):
     status, out, _ = run(["add", study / "map", study / "more.csv", "-o", tmp_path], capsys)
     assert status == 0
     assert "1 new object: 'o11'" in out
@@ -125,7 +125,7 @@ def test_what_has_changed_is_told(study, tmp_path, capsys):
     assert "moved most" in out
 
 
-def test_the_same_answers_again_are_refused_or_told(study, tmp_path, capsys):
+def test_the_same_answers_again_are_refused_or_reported(study, tmp_path, capsys):
     status, _, err = run(["add", study / "map", study / "first.csv", "-o", tmp_path], capsys)
     assert status == 2
     assert "its answers would count double" in err

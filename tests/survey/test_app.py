@@ -43,9 +43,9 @@ def test_an_answer_counts_once_however_often_it_is_sent(serve):
     question = person.state()["next"][0]
     sent = {"question": question["id"], "chosen": [1], "seconds": 2.0, "id": str(uuid.uuid4())}
     for _ in range(3):
-        told = person.post("/api/answers", {"answers": [sent]})
-        assert told.status_code == 200
-        assert told.json()["saved"] == [question["id"]]
+        reply = person.post("/api/answers", {"answers": [sent]})
+        assert reply.status_code == 200
+        assert reply.json()["saved"] == [question["id"]]
     person.answer(question, [0])  # another tab, and another choice: the first one counts
     assert [(row.question, row.chosen) for row in served.rows()] == [(question["id"], "1")]
 
@@ -183,9 +183,9 @@ def test_a_question_that_cannot_be_shown_is_taken_back_and_another_comes(serve, 
     person.answer(person.state()["next"][0])  # practice
     first, second, third = person.state()["next"]
     failed = [first["options"][0]["object"]]
-    told = person.post("/api/unseen", {"question": first["id"], "objects": failed})
-    assert told.status_code == 200
-    assert [each["id"] for each in told.json()["next"]][:2] == [second["id"], third["id"]]
+    reply = person.post("/api/unseen", {"question": first["id"], "objects": failed})
+    assert reply.status_code == 200
+    assert [each["id"] for each in reply.json()["next"]][:2] == [second["id"], third["id"]]
     assert f"could not load {served.label(first['options'][0])}" in caplog.text
     assert person.answer(first).status_code == 403  # another tab, where it is still shown
     last = person.finish()

@@ -65,7 +65,7 @@ def test_a_good_study_has_no_problem(study):
     assert check_study(study) == []
 
 
-def test_everything_is_told_at_once_and_the_worst_comes_first(study):
+def test_everything_is_reported_at_once_and_the_worst_comes_first(study):
     settings(study, consent="", kind="x")
     put(study, "a.png", b"")
     put(study, "b.doc", b"x")
@@ -210,7 +210,7 @@ class TestPictures:
         put(study, "again.png", picture(".png", seed=2))
         assert only(study, "warning", "stimuli/again.png").startswith("'picture 2.png' holds the same")
 
-    def test_three_times_is_told_once(self, study):
+    def test_three_times_is_reported_once(self, study):
         for called in ("a.svg", "b.svg"):
             put(study, called, SQUARE)
         assert only(study, "warning", "stimuli/a.svg").startswith("'b.svg' holds the same")
@@ -369,7 +369,7 @@ class TestTable:
         table(study, f"object,caption\npicture 0,{'x' * length}\n")
         assert [problem.file for problem in check_study(study)] == ["objects.csv"] * said
 
-    def test_what_was_left_out_is_told_unless_the_system_hid_it(self, study):
+    def test_what_was_left_out_is_reported_unless_the_system_hid_it(self, study):
         put(study, ".DS_Store", b"x")
         put(study, "notes.doc", b"x")
         assert only(study, "warning", "stimuli/notes.doc").startswith("excluded, as its ending is none of txt, png")

@@ -82,7 +82,7 @@ def test_what_is_proposed_is_asked(served, engine):
     assert "test" in second
 
 
-def test_answers_are_told_once_and_left_out_people_not_at_all(served, engine):
+def test_answers_are_reported_once_and_left_out_people_not_at_all(served, engine):
     for _ in range(2):
         served.person().finish(nearest(served))
     engine.update()
@@ -100,7 +100,7 @@ def _leave_out_first(connection):
     connection.execute(people.update().where(people.c.id == first).values(left_out=True))
 
 
-def test_answers_are_told_in_whatever_order_they_come(served, engine):
+def test_answers_are_reported_in_whatever_order_they_come(served, engine):
     person = served.person()
     first, second, third = person.state()["next"]
     for question in (third, second):

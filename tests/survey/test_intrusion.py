@@ -184,7 +184,7 @@ def test_large_bodies_are_refused(served, refused, path):
     assert refused(served.person().client.post(path, content=b"x" * 70_000, headers=JSON), 413)
 
 
-def test_large_bodies_are_refused_also_where_their_length_is_not_told(served, refused):
+def test_large_bodies_are_refused_also_where_their_length_is_not_reported(served, refused):
     def pieces():
         yield from (b"x" * 10_000 for _ in range(8))
 
@@ -377,7 +377,7 @@ def test_cookies_are_for_the_server_alone(serve):
     assert "samesite=lax" in cookie
 
 
-def test_purposes_and_labels_are_not_told(served):
+def test_purposes_and_labels_are_not_reported(served):
     """Whoever knows which questions are catches, or what files are called, answers differently."""
     state = served.person().state()
     assert set(state["next"][0]) == {"id", "practice", "n_chosen", "head", "options"}

@@ -21,8 +21,8 @@ def test_two_servers_share_a_study(postgresql, serve, make_study):
         question = browser.get("/api/state").json()["next"][0]
         sent = {"question": question["id"], "chosen": [0], "seconds": 1.0, "id": str(at)}
         for each in (person.client, elsewhere):  # and each answer to both
-            told = each.post("/api/answers", json={"answers": [sent]}, headers={"x-nearer": "1"})
-            assert told.status_code == 200
+            reply = each.post("/api/answers", json={"answers": [sent]}, headers={"x-nearer": "1"})
+            assert reply.status_code == 200
     assert person.state()["phase"] == "done"
     assert len(first.rows()) == 13
 

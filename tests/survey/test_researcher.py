@@ -178,7 +178,7 @@ def test_a_code_tells_whose_it_is(researcher):
         assert researcher.change("/researcher/api/codes", {"codes": wrong}).status_code == 400
 
 
-def test_a_code_of_all_is_told_to_be_one(serve):
+def test_a_code_of_all_is_reported_to_be_one(serve):
     served = serve(people={"completion_code": "C1-a"})
     client = served.client()
     client.get("/researcher", params={"key": served.secret})

@@ -98,8 +98,8 @@ def is_ended(connection, seconds):
 def test_a_request_without_end_is_ended(listening, head):
     served = listening()
     with connect(served) as connection:
-        told = answer_to(connection, head)
-        assert not told or told.startswith((b"HTTP/1.1 4", b"(ended)"))
+        reply = answer_to(connection, head)
+        assert not reply or reply.startswith((b"HTTP/1.1 4", b"(ended)"))
         assert is_ended(connection, 5)
     assert is_served(served, ATTACKER)
 

@@ -179,7 +179,7 @@ class TestWrongValues:
     def test_what_is_right_is_taken(self, text, write):
         assert read_settings(write(text)) != Settings()
 
-    def test_all_of_it_is_told_at_once_and_the_rest_is_kept(self, write):
+    def test_all_of_it_is_reported_at_once_and_the_rest_is_kept(self, write):
         path = write('title = "Birds"\nkind = "x"\nnaem = 1\n[questions]\nper_person = 0\n[look]\naccent = "#fffffe"')
         settings, wrong = gather_settings(path)
         for word in ("kind", "naem", "per_person", "accent"):

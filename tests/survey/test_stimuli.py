@@ -240,7 +240,7 @@ class TestTable:
         assert said in found
         assert "objects.csv: " in found
 
-    def test_all_of_it_is_told_at_once_and_the_rest_is_kept(self, study):
+    def test_all_of_it_is_reported_at_once_and_the_rest_is_kept(self, study):
         put(study, "cat.png")
         put(study, "cat.gif")
         put(study, "empty.txt", "")

@@ -108,7 +108,7 @@ def test_whoever_cannot_write_says_so_and_goes_on_later(writer, tmp_path):
     assert names_in(tmp_path / "answers.sqlite") == {"version", "after"}
 
 
-def test_what_was_told_survives_the_end_of_the_process(tmp_path):
+def test_what_was_reported_survives_the_end_of_the_process(tmp_path):
     path = tmp_path / "answers.sqlite"
     code = (
         "import sys\nfrom nearer.survey.store import Database, Writer\n"

@@ -91,7 +91,7 @@ def sent(question, **changes):
     return {"answers": [{"question": question["id"], "chosen": [0], "seconds": 1.0, "id": "a"} | changes]}
 
 
-def test_a_frozen_database_is_told_in_time_and_the_answer_comes_later(behind, gate):
+def test_a_frozen_database_is_reported_in_time_and_the_answer_comes_later(behind, gate):
     person = behind.person()
     question = person.state()["next"][0]
     gate.is_open.clear()
@@ -167,7 +167,7 @@ def damaged(serve):
     return served
 
 
-def test_a_damaged_file_is_told_before_anybody_is_invited(damaged):
+def test_a_damaged_file_is_reported_before_anybody_is_invited(damaged):
     damaged.writer.close()
     with pytest.raises(DatabaseDamaged, match=r"answers\.sqlite is damaged .* put a backup in its place"):
         build(damaged.folder, Serving())
@@ -275,14 +275,14 @@ def test_a_file_that_its_owner_cannot_write_stays_so(make_study):
     assert rights(folder / DATABASE_FILE) == 0o400
 
 
-def test_where_a_file_cannot_be_made_is_told(tmp_path):
+def test_where_a_file_cannot_be_made_is_reported(tmp_path):
     (tmp_path / DATABASE_FILE).mkdir()
     with pytest.raises(ValueError, match=f"cannot be opened: .*; see who may read and write in {tmp_path}"):
         Database(f"sqlite:///{tmp_path / DATABASE_FILE}")
 
 
 @posix
-def test_a_password_that_others_can_read_is_told(make_study):
+def test_a_password_that_others_can_read_is_reported(make_study):
     folder = make_study(server={"database": "postgresql+psycopg://survey:secret@db.example.org/animals"})
     (folder / "study.toml").chmod(0o644)
     assert any("chmod 600" in problem.message for problem in check_study(folder))

@@ -105,10 +105,10 @@ def take_part_twice(person, servers, rng):
     for each in pair:
         each.post("/api/consent", {})
     for _ in range(100):
-        told = pair[rng.integers(2)].client.get("/api/state")
-        if told.status_code == 401 or told.json()["phase"] != "asking":  # forgotten, done, or came too late
+        reply = pair[rng.integers(2)].client.get("/api/state")
+        if reply.status_code == 401 or reply.json()["phase"] != "asking":  # forgotten, done, or came too late
             return confirmed
-        number = told.json()["next"][0]["id"]
+        number = reply.json()["next"][0]["id"]
         here, there = (pair[at] for at in rng.permutation(2))
         works = {
             "answer": functools.partial(here.answer, number),
@@ -218,8 +218,8 @@ def test_an_object_that_a_later_start_added_is_shown_by_the_server_before(postgr
     person = after.person()
     captions = [each["caption"] for question in person.state()["next"] for each in question["options"]]
     assert any(caption.startswith("new") for caption in captions)
-    told = person.at(before).client.get("/api/state")
-    assert told.status_code == (200 if has_its_file else 503)
+    reply = person.at(before).client.get("/api/state")
+    assert reply.status_code == (200 if has_its_file else 503)
     if has_its_file:
-        assert told.json() == person.state()
+        assert reply.json() == person.state()
     assert person.finish()["phase"] == "done"

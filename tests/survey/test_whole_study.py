@@ -62,17 +62,17 @@ async def _over_http(port, secret, choose, n_people):
                     await asyncio.sleep(0.5)
             browser = Browser(port)
             await browser.get("/")
-            told = await browser.post("/api/consent", {})
-            while told.status == 200 and told.content["phase"] == "asking":
+            reply = await browser.post("/api/consent", {})
+            while reply.status == 200 and reply.content["phase"] == "asking":
                 await asyncio.sleep(PAUSE)
-                question = told.content["next"][0]
+                question = reply.content["next"][0]
                 sent = {
                     "question": question["id"],
                     "chosen": choose(question),
                     "seconds": PAUSE,
                     "id": uuid.uuid4().hex,
                 }
-                told = await browser.post("/api/answers", {"answers": [sent]})
+                reply = await browser.post("/api/answers", {"answers": [sent]})
             browser.close()
 
     await asyncio.gather(*(take_part() for _ in range(n_people)))

@@ -193,7 +193,7 @@ def distinguishable(labels: Sequence[Any]) -> list[str]:
     >>> distinguishable(["K\u00e4se", "k\u00e4se"]) == ["'K\u00e4se'", "'k\u00e4se'"]
     True
     >>> distinguishable(["caf\u00e9", "cafe\u0301"])
-    ["'caf\xe9'", "'cafe\u0301'"]
+    ["'caf\\xe9'", "'cafe\\u0301'"]
     """
     seen = {unicodedata.normalize("NFKC", str(label)) for label in labels}
     return [repr(label) if len(seen) == len(labels) else ascii(label) for label in labels]

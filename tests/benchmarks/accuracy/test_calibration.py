@@ -18,7 +18,7 @@ def test_answers_drawn_from_the_probabilities_are_calibrated(rng):
     assert expected_calibration_error(reliability(probability, answered(probability, rng))) < 0.01
 
 
-def test_too_much_confidence_is_told(rng):
+def test_too_much_confidence_is_reported(rng):
     truth = rng.uniform(0.4, 0.6, 50_000)
     boast = np.where(truth > 0.5, 0.95, 0.05)
     gap = 0.95 - np.maximum(truth, 1 - truth).mean()

@@ -175,10 +175,10 @@ def test_the_command_writes_tables_and_figures(judgments, tmp_path, capsys, monk
     options = ["--data", "cars,food", "--methods", "STE,CKL", "--trials", "1", "--jobs", "1", "--out", str(folder)]
     arguments = ["accuracy", *options, "--sizes", "12,99999", "--json"]
     assert main(arguments) == 0
-    said = capsys.readouterr()
-    figures = json.loads(said.out)
-    assert "no data for food" in said.err
-    assert "cars: 99999 comparisons and more are lowered to 800" in said.err
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    assert "no data for food" in printed.err
+    assert "cars: 99999 comparisons and more are lowered to 800" in printed.err
     assert figures["figures"] == ["cars.png", "ranks.png", "reliability.png"]
     assert all((folder / name).read_bytes().startswith(b"\x89PNG") for name in figures["figures"])
     with (folder / "table.csv").open() as file:

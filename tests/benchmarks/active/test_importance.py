@@ -18,7 +18,7 @@ def test_errors_are_compared_over_runs(monkeypatch):
     assert found.z == pytest.approx((found.unbiased - found.true) / found.standard_error)
 
 
-def test_times_are_told(monkeypatch):
+def test_times_are_reported(monkeypatch):
     few_draws(monkeypatch)
     found = latency(12, 60)
     assert 0 < found["ask"] <= found["slowest_ask"]

@@ -95,7 +95,7 @@ def test_the_command_leaves_table_and_figure(tmp_path, capsys):
     assert "ours" not in capsys.readouterr().out
 
 
-def test_wrong_names_and_nothing_on_file_are_told(tmp_path, capsys):
+def test_wrong_names_and_nothing_on_file_are_reported(tmp_path, capsys):
     with pytest.raises(ValueError, match="'nowhere' is not known; choose among eggs"):
         ActiveRun(tmp_path, ["nowhere"])
     assert main(["active", "--rules", "wisdom", "--out", str(tmp_path)]) == 2
@@ -113,6 +113,6 @@ def test_without_salmon_the_others_are_run(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(programs, "_installed", fail)
     out = ["--out", str(tmp_path), "--worlds", "tiny", "--runs", "1", "--jobs", "1"]
     assert main(["active", *out, "--rules", "random,salmon"]) == 0
-    said = capsys.readouterr()
-    assert "could not be installed (no index); the other rules are run without it" in said.err
-    assert "random" in said.out
+    printed = capsys.readouterr()
+    assert "could not be installed (no index); the other rules are run without it" in printed.err
+    assert "random" in printed.out

@@ -54,7 +54,7 @@ def test_people_go_on_through_troubles(found):
     assert figures["faults"]["n_refused"] == 0
 
 
-def test_figures_are_written_and_told(found):
+def test_figures_are_written_and_reported(found):
     work, figures = found
     assert json.loads((work.folder / "load.json").read_text()) == figures["load"]
     text = survey_text(figures)
@@ -158,7 +158,7 @@ def test_a_server_that_says_nothing_is_no_answer():
     assert asyncio.run(Browser(port).get("/")).status == 0
 
 
-def test_parts_that_are_none_are_told(tmp_path, capsys):
+def test_parts_that_are_none_are_reported(tmp_path, capsys):
     assert main(["survey", "--parts", "nonsense", "--out", str(tmp_path)]) == 2
     assert "there are load, rate, faults" in capsys.readouterr().err
 
@@ -179,7 +179,7 @@ def test_an_attacker_neither_fills_the_memory_nor_keeps_others_out(tmp_path, nam
     assert found["longest"] < 5
 
 
-def test_attacks_are_told():
+def test_attacks_are_reported():
     row = {"attack": "x", "mb_before": 70.0, "mb_peak": 71.0, "mb_sent": 200.0, "n_new": 0, "n_requests": 33,
            "n_failed": 1, "median": 0.001, "longest": 0.5}  # fmt: skip
     text = survey_text({"attacks": {"machine": "a machine", "attacks": [row]}})

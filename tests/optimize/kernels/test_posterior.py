@@ -84,7 +84,7 @@ def test_repeated_rows_are_weights():
     np.testing.assert_allclose(repeated.density(q)[1], weighted.density(q)[1], rtol=1e-10, atol=1e-10)
 
 
-def test_one_person_in_the_middle_answers_as_all_do_where_they_are_not_told_apart():
+def test_one_person_in_the_middle_answers_as_all_do_where_they_are_not_distinguished():
     """The same likelihood, and of the person's two unknowns the prior alone."""
     rows = random_quadruplets(np.random.default_rng(0), 6, 37, "triplets")
     together, alone = (reference.model_about(rows, 6, 2, people=people, prior=OTHER) for people in (None, np.zeros(37)))

@@ -127,7 +127,7 @@ def test_missing_devices_are_refused(monkeypatch):
     assert devices.available_device("auto") == "mps"
 
 
-def test_too_little_memory_is_told_before_it_runs_out(monkeypatch):
+def test_too_little_memory_is_reported_before_it_runs_out(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (100_000, 10**9))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)  # earlier tests may have left memory cached
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)

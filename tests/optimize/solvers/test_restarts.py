@@ -61,7 +61,7 @@ def test_large_problems_get_one_descent(monkeypatch):
     assert STE(1).fit(noisy).restarts_ == Restarts(1, 1)
 
 
-def test_agreement_is_told_from_the_objectives(tmp_path):
+def test_agreement_is_reported_from_the_objectives(tmp_path):
     assert Restarts.of([0.5, 0.31, 0.3], 0.02) == (3, 2)
     agreed = [TSTE(1).fit(answers(seed)[1]).restarts_.agreed for seed in range(12)]
     assert min(agreed) < max(agreed) == 6
