@@ -113,6 +113,8 @@ def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
 
 def run(n_runs: int, names: list[str], n_jobs: int) -> None:
     """Fit what is missing."""
+    from benchmarks.features import _measure as measure  # not of __main__, which other processes do not have
+
     RECORDS.prepare()
     done = {found["fingerprint"] for found in RECORDS.read()}
     calls = [
@@ -124,7 +126,7 @@ def run(n_runs: int, names: list[str], n_jobs: int) -> None:
         if f"{name} {multiple:g} {kind} {seed}" not in done
     ]
     with progress_bar("fits", len(calls)) as bar:
-        for record in side_by_side(_measure, calls, n_jobs):
+        for record in side_by_side(measure, calls, n_jobs):
             RECORDS.append(record)
             bar.update()
 
