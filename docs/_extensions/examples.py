@@ -6,7 +6,7 @@ in, under its own name: first_map.py writes first_map.png. It runs when Sphinx r
 The directive `tiles` shows the pictures of scripts beside one another, each a link to its page. Its lines are the name
 of a script and a few words on it:
 
-    first_map: colours, placed by answers alone
+    first_map: colors, placed by answers alone
 """
 
 from __future__ import annotations

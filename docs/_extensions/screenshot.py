@@ -27,13 +27,13 @@ def report_of(folder: Path, results: Path | None) -> Path:
         title = ["--title", "Musical instruments"]
         subprocess.run([*nearer, "fit", str(study / "answers.csv"), "-o", str(results), *title], check=True)
     page = folder / "report.html"
-    colours = ["--attributes", str(study / "attributes.csv")]
-    subprocess.run([*nearer, "report", str(results), *colours, "-o", str(page)], check=True)
+    colors = ["--attributes", str(study / "attributes.csv")]
+    subprocess.run([*nearer, "report", str(results), *colors, "-o", str(page)], check=True)
     return page
 
 
 def photograph(page: Path, picture: Path) -> None:
-    """Write what a window shows that a page is opened in, coloured by the first attribute if it has any."""
+    """Write what a window shows that a page is opened in, colored by the first attribute if it has any."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
     from selenium.webdriver.support.ui import Select
@@ -47,9 +47,9 @@ def photograph(page: Path, picture: Path) -> None:
         size = {"width": _WIDTH, "height": _HEIGHT, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.get(page.as_uri())
-        browser.find_element("id", "canvas").send_keys("n")  # the first object, with its neighbours
-        colours = Select(browser.find_element("id", "colour"))
-        colours.select_by_index(len(colours.options[:2]) - 1)
+        browser.find_element("id", "canvas").send_keys("n")  # the first object, with its neighbors
+        colors = Select(browser.find_element("id", "color"))
+        colors.select_by_index(len(colors.options[:2]) - 1)
         browser.execute_script("scrollTo(0, 0); document.activeElement.blur()")
         browser.execute_async_script("setTimeout(() => requestAnimationFrame(arguments[0]), 500)")
         browser.save_screenshot(str(picture))
@@ -58,7 +58,7 @@ def photograph(page: Path, picture: Path) -> None:
 
 
 def lighter(picture: Path) -> None:
-    """Write a picture again in 256 colours, spread over all that it has: others make greys of a few dots."""
+    """Write a picture again in 256 colors, spread over all that it has: others make grays of a few dots."""
     from PIL import Image
 
     with Image.open(picture) as image:

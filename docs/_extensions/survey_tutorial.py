@@ -90,13 +90,13 @@ class Tutorial:
 
 
 def places_of(labels: list[str]) -> np.ndarray:
-    """Return where people see the leaves: by their widths and by their colours."""
-    widths, colours = (
+    """Return where people see the leaves: by their widths and by their colors."""
+    widths, colors = (
         ("needle", "slim", "narrow", "oval", "broad", "round"),
         ("red", "orange", "yellow", "green", "blue"),
     )
     return np.array(
-        [(widths.index(shape), colours.index(hue)) for shape, hue in (each.split("-") for each in labels)], float
+        [(widths.index(shape), colors.index(hue)) for shape, hue in (each.split("-") for each in labels)], float
     )
 
 
