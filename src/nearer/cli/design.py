@@ -285,7 +285,7 @@ def _error_at(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple
 
 
 def _simulation(options: argparse.Namespace, pilot: NoiseEstimate | None) -> dict[str, Any]:
-    """Return what both kinds of plans are told about the studies to simulate."""
+    """Return the design of the studies to simulate, for either kind of plan."""
     return {
         "against": options.against, "pilot": pilot, "n_replications": options.studies, "random_state": options.seed
     }  # fmt: skip
