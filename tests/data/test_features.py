@@ -64,6 +64,7 @@ def test_few_columns_are_standardized_and_many_are_not():
         ({"cat": [1.0], "dog": [1.0, 2.0]}, "the row of dog has the shape"),
         ({"cat": [1.0], "dog": [np.nan]}, "the row of dog holds a value that is not a finite number"),
         ({}, "is empty"),
+        ("vectors.csv", r"read it with nearer.io.read_features\('vectors.csv'\)"),
         (pd.DataFrame({"object": LABELS, "kind": ["a", "b", "c"], "size": [1, 2, 3]}), "'kind' hold no numbers"),
         (pd.DataFrame({"object": LABELS}), "no column of numbers"),
         ([["a", "b"], ["c", "d"]], "must be numbers"),

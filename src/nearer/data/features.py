@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import PurePath
 from typing import Any
 
@@ -87,6 +88,8 @@ class Features:
         """Return features from a data frame, a dict of rows by label, or an array in the order of the objects."""
         if isinstance(given, Features):
             return given
+        if isinstance(given, str | PathLike):
+            raise ValueError(f"{name} is the name of a file; read it with nearer.io.read_features({str(given)!r})")
         if isinstance(given, Mapping):
             if not given:
                 raise ValueError(f"{name} is empty; give a row of numbers for each label")

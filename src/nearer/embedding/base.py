@@ -91,7 +91,7 @@ class OrdinalEmbedding(
 
     @abstractmethod
     def _add_objects(self, added: Comparisons) -> None:
-        """Place the objects that the map lacks; the labels of all objects are stored by whoever calls this."""
+        """Place the objects that the map lacks; the caller stores their labels."""
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
