@@ -1,9 +1,10 @@
 """How many answers features are worth: ``python -m benchmarks.features`` writes the tables of docs/features.md.
 
 Posteriors with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by trial, and
-judged by answers that were not drawn. Shuffled features belong to other objects. Synthetic objects lie where their
-features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of benchmarks/features.jsonl, from which a run that was
-stopped goes on.
+judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of food, an answer
+to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects. Synthetic objects
+lie where their features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of benchmarks/features.jsonl, from which
+a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def _real(name: str, features: Callable[[dict[str, np.ndarray]], FloatArray], se
     del seed
     found = _arrays(name)
     triplets = found["triplets"]
-    return World(triplets, found.get("trial", np.arange(len(triplets))), features(found))
+    if "sampler" in found:
+        triplets = triplets[found["sampler_names"][found["sampler"]] == "RandomSampling"]
+    each_by_itself = np.arange(len(triplets))
+    return World(triplets, found["trial"] if name == "cars" else each_by_itself, features(found))
 
 
 def _of_pictures(name: str, found: dict[str, np.ndarray]) -> FloatArray:

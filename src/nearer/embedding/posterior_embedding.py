@@ -28,6 +28,7 @@ from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
 from nearer.sampling.chains import SamplingResult
+from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import (
@@ -283,6 +284,24 @@ class PosteriorEmbedding(OrdinalEmbedding):
         lows, highs = np.percentile(shares, (2.5, 97.5), axis=0)
         columns = shares.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
         return {kernel.name: FeatureShare(*row) for kernel, *row in zip(posterior.kernels, *columns, strict=True)}
+
+    def feature_deviations(self) -> list[FeatureDeviation]:
+        """Return how far each object lies from where its features suggest, the least likely first.
+
+        What an object's features suggest is learned from all other objects. A deviation is measured against those that
+        the features leave open: where they explain little (see `feature_share_`), objects lie far from it by rule.
+
+        Returns
+        -------
+        list of FeatureDeviation
+            With ``object``, ``distance`` (relative to the typical distance between two objects), its 95% interval
+            ``low`` and ``high``, and ``p_value``, of objects that have features.
+        """
+        check_is_fitted(self)
+        posterior = self._posterior
+        if posterior.model.features is None:
+            raise ValueError("the map was fitted without features; fit it with features=... to compare it with them")
+        return leave_one_out_deviations(posterior.model, posterior.unknowns, self.objects_, self.embedding_)
 
     def place(
         self,
