@@ -128,6 +128,12 @@ class Features:
             )
         return read_objects(labels)
 
+    def among(self, objects: Labels) -> Features:
+        """Return the rows of those objects that are on a list, under its labels."""
+        labels = self.labels_for(objects)
+        kept = np.isin(labels, objects)
+        return Features(self.values[kept], labels[kept], self.name, self.standardize)
+
     def of(self, objects: Any) -> FloatArray:
         """Return the rows of objects by label, (n, f), NaN for those that have none."""
         labels = np.asarray(objects)

@@ -92,7 +92,7 @@ class PosteriorSample:
         reliability = annotator_reliability(model, unknowns, comparisons)
         draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
         if features is not None:
-            compared = np.union1d(compared, np.flatnonzero(features.described.any(axis=1)))
+            compared = np.union1d(compared, np.flatnonzero(features.has_features))
         return cls(larger, all_unknowns, compared, draws, reliability, kernels)
 
     def with_objects(
@@ -354,7 +354,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
-        larger, unknowns = add_objects(model, chosen, np.arange(n), max(n_objects or n, n), rng)
+        total, basis = max(n_objects or n, n), model.features
+        if basis is not None:
+            basis = extend_basis(basis, self._posterior.kernels, np.arange(n, total), ())
+        larger, unknowns = add_objects(model, chosen, np.arange(n), total, rng, basis)
         return population_of(larger, unknowns, by_annotator=self.reliability_ is not None)
 
     def _fast_surrogate(self) -> OrdinalEmbedding:
