@@ -348,6 +348,10 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
 
+    def _has_features(self) -> NDArray[np.bool_]:
+        features = self._posterior.model.features
+        return super()._has_features() if features is None else features.has_features
+
     def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
         check_is_fitted(self)

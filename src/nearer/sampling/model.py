@@ -249,7 +249,7 @@ class Model:
         return float(posterior.density(unknowns, gradient, *self.arguments)), gradient
 
     def draw_prior(self, k: int, rng: np.random.Generator) -> FloatArray:
-        """Return unknowns drawn from the prior, (k, size); exposure, which is the same for all objects, has no effect."""
+        """Return unknowns drawn from the prior, (k, size), without an effect of exposure, which nothing is known of."""
         unknowns = rng.standard_normal((k, self.size))
         hyper = self.hyperparameters(unknowns)
         hyper *= self.prior.scales
