@@ -213,3 +213,30 @@ def test_objects_that_only_features_connect_are_no_error():
     assert codes() == {"disconnected", "never-compared"}
     assert codes([Features(np.eye(7), [*"abcxyz", "alone"])]) == set()
     assert codes([Features(np.eye(3), [*"abc"])]) == {"disconnected", "never-compared"}
+
+
+def test_questions_are_chosen_by_features_before_there_are_answers(folder, tmp_path, capsys):
+    arguments = ["--features", folder / "vectors.csv", "-n", "20", "-o", tmp_path / "questions.csv", "--json"]
+    status, out, _ = run(capsys, "ask", *arguments)
+    asked = json.loads(out)
+    assert status == 0
+    assert asked["n_objects"] == N_DESCRIBED
+    assert asked["purposes"]["information"] >= 15
+    assert asked["purposes"]["start"] == 0
+
+
+def test_questions_go_on_with_answers_and_objects_that_only_features_name(folder, tmp_path, capsys):
+    arguments = ["--features", folder / "vectors.csv", "-n", "20", "-o", tmp_path / "questions.csv", "--json"]
+    status, out, _ = run(capsys, "ask", folder / "answers.csv", *arguments)
+    asked = json.loads(out)
+    assert status == 0
+    assert asked["new_objects"] == NAMES[N_ASKED:N_DESCRIBED]
+    assert asked["purposes"]["start"] == 0
+
+
+def test_questions_with_a_list_of_objects_are_about_these(folder, tmp_path, capsys):
+    (tmp_path / "names.txt").write_text("\n".join(NAMES[:6]), encoding="utf-8")
+    arguments = ["--objects", tmp_path / "names.txt", "--features", folder / "vectors.csv", "-n", "10"]
+    status, out, _ = run(capsys, "ask", *arguments, "-o", tmp_path / "questions.csv", "--json")
+    assert status == 0
+    assert json.loads(out)["n_objects"] == 6
