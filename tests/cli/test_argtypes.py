@@ -10,7 +10,7 @@ from nearer.cli.main import _parser, main
 
 #: Options whose value is text, by what reads it; all others take numbers.
 TEXT = {Path, argtypes.word, argtypes.word_or_file, argtypes.words, argtypes.names, argtypes.pairs}
-TEXT |= {argtypes.names_or_file, argtypes.number_or_file, argtypes.number_or_names}
+TEXT |= {argtypes.named_file, argtypes.names_or_file, argtypes.number_or_file, argtypes.number_or_names}
 #: Free text: nothing is read from it.
 FREE = {"--title", "--peer-python", "--salmon-python", "--loss", "--first-is"}
 BAD = ["-1", "nan", "1e400", "-inf", "9" * 5000, "", "x", "1.5e-400x"]

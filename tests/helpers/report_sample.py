@@ -55,6 +55,7 @@ def results_of(points, labels, attributes):
             "file": "colors.csv", "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             "kind": "triplet", "n_answers": 4000, "n_bad": 0, "n_undecided": 12,
         },
+        "features": None,
         "summary": {"n_objects": n, "n_comparisons": 4000, "n_annotators": 12, "n_trials": 4000, "n_unseen": 0},
         "objects": labels,
         "attributes": attributes,

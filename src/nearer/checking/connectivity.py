@@ -2,7 +2,7 @@
 
 No comparison changes when a part of a map moves rigidly and no distance along an edge of the comparison graph changes.
 Connected components can be shifted and rotated against each other. A part that is joined to the rest by a single
-object, an articulation point, can be rotated about that object.
+object, an articulation point, can be rotated about that object. Features connect the objects that have them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check_counts(context: Context) -> Iterator[Finding]:
 
 def check_unseen(context: Context) -> Iterator[Finding]:
     """Find objects that are on the list but in no comparison."""
-    unseen = np.flatnonzero(context.n_questions_per_object == 0)
+    unseen = np.flatnonzero((context.n_questions_per_object == 0) & ~context.has_features)
     context.counts["n_unseen"], names = len(unseen), context.object_names(unseen)
     if context.comparisons.objects.dtype.kind in "iu" and unseen.tolist() == [0] and names == (0,):
         yield Finding("numbered-from-one", "warning", concerned=names)
@@ -85,7 +85,7 @@ def check_undersampled_objects(context: Context) -> Iterator[Finding]:
     """Find objects in too few questions to have a determined position."""
     seen, p = context.n_questions_per_object, context.n_components
     needed = min_questions(p)
-    undersampled = np.flatnonzero((seen > 0) & (seen < needed))
+    undersampled = np.flatnonzero((seen > 0) & (seen < needed) & ~context.has_features)
     context.counts |= {
         "fewest_questions": int(seen.min()),
         "median_questions": float(np.median(seen)),
@@ -114,7 +114,7 @@ def check_balance(context: Context) -> Iterator[Finding]:
 
 def check_connectivity(context: Context) -> Iterator[Finding]:
     """Find groups of objects that can be moved against each other without changing any answer."""
-    parts = [part for part in components(context.pairs, context.n_objects) if len(part) > 1]
+    parts = [part for part in components(context.connections, context.n_objects) if len(part) > 1]
     context.counts["n_components_of_graph"] = len(parts)
     if len(parts) > 1:
         numbers = {"n_groups": len(parts), "groups": [_group(context, part) for part in parts[:5]]}
@@ -122,11 +122,13 @@ def check_connectivity(context: Context) -> Iterator[Finding]:
         return
     rows, p = context.comparisons.rows, context.n_components
     anchors = np.unique(rows[:, 0]) if rows.shape[1] == 3 else ()
-    if 0 < len(anchors) <= p and context.n_objects > p + 2:  # the map is free to rotate about them
+    if (
+        0 < len(anchors) <= p and context.n_objects > p + 2 and not context.has_features.any()
+    ):  # the map is free to rotate about them
         severity: Severity = "error" if len(anchors) == 1 else "warning"
         yield Finding("few-anchors", severity, numbers={"n_components": p}, concerned=context.object_names(anchors))
         return
-    bridged = bridged_objects(context.pairs, context.n_objects)
+    bridged = bridged_objects(context.connections, context.n_objects)
     # Single objects behind an articulation point are in few questions or have few partners, and are reported as such.
     groups = [each for each in bridged if len(each[1]) > 1]
     context.counts |= {"n_bridged": len(bridged), "n_bridged_groups": len(groups)}
@@ -137,7 +139,8 @@ def check_connectivity(context: Context) -> Iterator[Finding]:
     # Objects compared in distance with p others or fewer have two possible positions at least; those in few questions
     # are reported as such.
     partners = np.bincount(context.pairs.ravel(), minlength=context.n_objects)
-    few = np.flatnonzero((partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p)))
+    few = (partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p))
+    few = np.flatnonzero(few & ~context.has_features)
     if len(few):
         yield Finding("few-partners", "warning", numbers={"n_components": p}, concerned=context.object_names(few))
     if not bridged and not len(few):

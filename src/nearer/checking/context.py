@@ -7,7 +7,7 @@ edges: only the distances along its edges are ever compared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features
 from nearer.data.groups import is_tied, near_far_codes
 from nearer.data.labels import factorize
 from nearer.embedding import STE
@@ -39,8 +40,15 @@ class Context:
     Each check draws from a stream of its own, so that what one finds does not depend on which others ran before.
     """
 
-    def __init__(self, answers: Answers, n_components: int, seed: int = 0, level: float = 0.95) -> None:
-        self.answers, self.comparisons = answers, answers.comparisons
+    def __init__(
+        self,
+        answers: Answers,
+        n_components: int,
+        seed: int = 0,
+        level: float = 0.95,
+        features: Sequence[Features] = (),
+    ) -> None:
+        self.answers, self.comparisons, self.features = answers, answers.comparisons, tuple(features)
         self.n_components, self.seed, self.level = n_components, seed, level
         self.counts: dict[str, Any] = {"n_components": n_components}  # every figure of a check, by name
         self.reliability: AnnotatorReliability | None = None
@@ -64,6 +72,23 @@ class Context:
     def stream(self, purpose: str) -> np.random.Generator:
         """Return the random generator of one purpose."""
         return np.random.default_rng(np.random.SeedSequence([self.seed, crc32(purpose.encode())]))
+
+    @cached_property
+    def has_features(self) -> NDArray[np.bool_]:
+        """Which objects features tell something of, (n,)."""
+        found = np.zeros(self.n_objects, dtype=bool)
+        for each in self.features:
+            found |= ~np.isnan(each.of(self.comparisons.objects)).any(axis=1)
+        return found
+
+    @cached_property
+    def connections(self) -> IntArray:
+        """The pairs of objects whose distances are compared, and a ring of those with features, (k, 2)."""
+        ring = np.flatnonzero(self.has_features)
+        if len(ring) < 3:
+            return self.pairs
+        pairs = np.sort(np.column_stack([ring, np.roll(ring, 1)]), axis=1)
+        return np.unique(np.concatenate([self.pairs, pairs]), axis=0)
 
     @cached_property
     def comparisons_with_metadata(self) -> Comparisons:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,9 +19,11 @@ from nearer.checking import (
     random_responders,
     sample_size,
 )
+from nearer.checking import features as features_checks
 from nearer.checking.context import Check, Context
 from nearer.checking.copies import check_copies
 from nearer.checking.findings import Findings
+from nearer.data.features import Features
 from nearer.io.answers import Answers
 
 CHECKS: tuple[Check, ...] = (
@@ -55,13 +57,19 @@ CHECKS: tuple[Check, ...] = (
     sample_size.check_rule,
     sample_size.check_curve,
     sample_size.check_distances,
+    features_checks.check_labels,
+    features_checks.check_shares,
 )
 
 #: Those that fit maps to judge the map, which a run does with its own.
-MAP_CHECKS: tuple[Check, ...] = (sample_size.check_curve, sample_size.check_distances)
+MAP_CHECKS: tuple[Check, ...] = (sample_size.check_curve, sample_size.check_distances, features_checks.check_shares)
 
 #: The fast ones that can find an error.
-ERROR_CHECKS: tuple[Check, ...] = (connectivity.check_unseen, connectivity.check_connectivity)
+ERROR_CHECKS: tuple[Check, ...] = (
+    connectivity.check_unseen,
+    connectivity.check_connectivity,
+    features_checks.check_labels,
+)
 
 #: Those of people and of how answers are recorded: what can be corrected while answers come in.
 COLLECTION_CHECKS: tuple[Check, ...] = (
@@ -78,6 +86,7 @@ def check(
     level: float = 0.95,
     random_state: RandomState = None,
     without: Collection[Check] = (),
+    features: Sequence[Features] = (),
 ) -> Findings:
     """Look for everything that can be wrong with answers, before a map is made of them.
 
@@ -93,6 +102,8 @@ def check(
         For subsamples of very many answers, and for folds.
     without : collection of checks
         Which not to run.
+    features : sequence of Features
+        What the map will be fitted with; objects that they describe need fewer answers.
 
     Returns
     -------
@@ -116,10 +127,10 @@ def check(
     if n_components < 1:
         raise ValueError(f"n_components={n_components!r} must be at least 1")
     chosen = tuple(each for each in CHECKS if each not in without)
-    return _run(chosen, Context(answers, n_components, _seed(random_state), level))
+    return _run(chosen, Context(answers, n_components, _seed(random_state), level, features))
 
 
-def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
+def check_errors(answers: Answers, *, n_components: int = 2, features: Sequence[Features] = ()) -> Findings:
     """Look only for errors, which leave no map that could be right; that takes no fit.
 
     Parameters
@@ -127,13 +138,15 @@ def check_errors(answers: Answers, *, n_components: int = 2) -> Findings:
     answers : Answers
     n_components : int
         Dimension of the map that they are for.
+    features : sequence of Features
+        As for `check`.
 
     Returns
     -------
     Findings
         The errors that `check` finds, and nothing else.
     """
-    found = _run(ERROR_CHECKS, Context(answers, n_components))
+    found = _run(ERROR_CHECKS, Context(answers, n_components, features=features))
     return Findings(found.source, tuple(finding for finding in found if finding.severity == "error"))
 
 

@@ -104,6 +104,45 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
     )
 
 
+def _features_share(numbers: _Numbers) -> str:
+    low, high = percent(numbers["low"]), percent(numbers["high"])
+    return f"they explain {percent(numbers['mean'])} of how objects differ on the map (95% interval {low} to {high})"
+
+
+def _features_useless(_: Finding, numbers: _Numbers) -> Message:
+    return Message(
+        f"The features {quote(numbers['features'])} say little about the answers",
+        "They have nothing to do with what people judged, or their rows belong to other objects than their labels say, "
+        "as after sorting one column; look at some rows. The map hardly depends on them: mend them, or leave them out.",
+        (_features_share(numbers),),
+    )
+
+
+def _features_unmatched(_: Finding, numbers: _Numbers) -> Message:
+    return Message(
+        f"The features {quote(numbers['features'])} describe none of the objects",
+        "Give their rows the names that the objects have in the answers.",
+        (f"objects: {quote_all(numbers['objects'])}", f"rows: {quote_all(numbers['rows'])}"),
+    )
+
+
+def _features_missing(finding: Finding, numbers: _Numbers) -> Message:
+    return Message(
+        f"{_count(finding, 'object has', 'objects have')} no row in the features {quote(numbers['features'])}",
+        "Answers alone place them; see whether their names are written in another way there.",
+        (quote_all(finding.concerned, 10),),
+    )
+
+
+def _features_unasked(finding: Finding, numbers: _Numbers) -> Message:
+    return Message(
+        f"{_count(finding, 'row', 'rows')} of the features {quote(numbers['features'])} "
+        f"{'is' if len(finding.concerned) == 1 else 'are'} about objects in no answer",
+        "Features alone place these objects on the map; take them out of the file if they are none of the study.",
+        (quote_all(finding.concerned, 10),),
+    )
+
+
 def _group(group: _Numbers, about: str = "") -> str:
     n_objects = group["n_objects"]
     return f"{pluralize(n_objects, 'object')}{about}: {quote_all(group['first'], 5, total=n_objects)}"
@@ -540,6 +579,20 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
         f"{percent(numbers['share'])} of the answers took less than {MIN_SECONDS:g} s",
         "Nobody looks at the objects and decides so fast; check the unit of the times, or leave such answers out.",
     ),
+    "features-missing": _features_missing,
+    "features-unasked": _features_unasked,
+    "features-unclear": lambda _, numbers: Message(
+        f"How much the features {quote(numbers['features'])} say about the answers is not known yet",
+        "More answers will show it; the map relies on them only as far as they agree with the answers.",
+        (_features_share(numbers),),
+    ),
+    "features-unmatched": _features_unmatched,
+    "features-used": lambda _, numbers: Message(
+        f"The features {quote(numbers['features'])} say much about the answers",
+        "They make up for answers that nobody gave.",
+        (_features_share(numbers),),
+    ),
+    "features-useless": _features_useless,
     "few-anchors": _few_anchors,
     "few-partners": _few_partners,
     "fixed-order": Message(

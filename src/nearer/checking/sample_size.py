@@ -9,7 +9,7 @@ different ones (within a tenth). Where there are too few questions about few obj
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,8 +20,9 @@ from nearer._common.formatting import round_to_two_digits
 from nearer.checking.context import Context, derive_seed, subsample
 from nearer.checking.findings import Findings
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features
 from nearer.data.groups import Grouping, group_indices
-from nearer.embedding import CKL
+from nearer.embedding import CKL, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.ceiling import NoiseCeiling
 from nearer.evaluation.curves import Kind, LearningCurve, Trend, learning_curve, trend
@@ -48,6 +49,8 @@ _DISTANCES_CODES = _UNRELIABLE_CODES | {"distances", "distances-unknown"}
 
 def check_rule(context: Context) -> Iterator[Finding]:
     """Compare the effective number of comparisons with n p ln n."""
+    if 2 * np.count_nonzero(context.has_features) > context.n_objects:
+        return  # the rule is about maps made of answers alone
     n, p = context.n_objects, context.n_components
     unit = n * p * math.log(n)
     every_question = effective_repeats(3) * n * (n - 1) * (n - 2) / 2
@@ -107,19 +110,29 @@ def check_curve(context: Context) -> Iterator[Finding]:
     part = subsample(context)
     if len(part) < _MIN_COMPARISONS or len(np.unique(group_indices(part))) < _MIN_UNITS:
         return
-    curve = curve_of(context.n_components, part, context.seed, context.level, n_sizes=2)
+    curve = curve_of(context.n_components, part, context.seed, context.level, n_sizes=2, features=context.features)
     (half, error), low, high = curve.errors, float(curve.lows[-1]), float(curve.highs[-1])
     context.counts |= {"held_out": float(error), "held_out_low": low, "held_out_high": high}
     context.counts["held_out_half"] = float(half)
     unit = context.n_objects * context.n_components * math.log(context.n_objects)
-    few = _effective_comparisons(context)[0] / unit < TOO_FEW
+    few = not context.features and _effective_comparisons(context)[0] / unit < TOO_FEW
     found = curve_trend(curve, few=few, ceiling=context.ceiling, level=context.level, unit="answers")
     yield curve_finding(found)
 
 
-def curve_of(n_components: int, comparisons: Comparisons, seed: int, level: float, *, n_sizes: int) -> LearningCurve:
-    """Return the learning curve that `fit` has of a posterior: by CKL, which is fast."""
-    method = CKL(n_components, random_state=seed)
+def curve_of(
+    n_components: int,
+    comparisons: Comparisons,
+    seed: int,
+    level: float,
+    *,
+    n_sizes: int,
+    features: Sequence[Features] = (),
+) -> LearningCurve:
+    """Return the learning curve that `fit` has of a posterior: by CKL, which is fast, but takes no features."""
+    method: OrdinalEmbedding = CKL(n_components, random_state=seed)
+    if features:
+        method = PosteriorEmbedding(n_components, features=list(features), solver="fast", random_state=seed)
     curve_seed = derive_seed(seed, CURVE_SEED)
     return learning_curve(method, comparisons, n_sizes=n_sizes, level=level, random_state=curve_seed)
 
@@ -153,7 +166,9 @@ def check_ceiling(context: Context) -> Iterator[Finding]:
 
 
 def check_distances(context: Context) -> Iterator[Finding]:
-    """Compare the distances of maps of two halves of the answers."""
+    """Compare the distances of maps of two halves of the answers, unless they would share features."""
+    if context.features:
+        return
     part = subsample(context)
     try:
         # CKL, as for a posterior in `fit`: both report the same reliability.

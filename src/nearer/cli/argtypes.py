@@ -158,6 +158,22 @@ def pairs(text: str) -> dict[str, str]:
     return found
 
 
+def named_file(text: str) -> tuple[str | None, Path]:
+    """Return ``NAME=FILE``, or ``FILE``, as the name, if there is one, and the file.
+
+    >>> named_file("pixels=vectors.npz")
+    ('pixels', PosixPath('vectors.npz'))
+    >>> named_file("vectors.npz")[0] is None
+    True
+    """
+    name, sign, file = text.partition("=")
+    if not sign or Path(text).exists():
+        return None, Path(text)
+    if not file:
+        raise ArgumentTypeError(f"FILE or NAME=FILE is needed, not {quote(text)}")
+    return word(name), Path(file)
+
+
 def axes_pair(text: str) -> tuple[int, int]:
     """Return two different axes, counted from 1, separated by a comma."""
     try:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.argtypes import KINDS, column_values, pairs, rule, seed, word
+from nearer.cli.argtypes import KINDS, column_values, named_file, pairs, rule, seed, word
 from nearer.cli.process import complain
 
 if TYPE_CHECKING:
     from nearer.io import Answers
+    from nearer.io.features import FeatureFile
     from nearer.io.multi_file import FileList
     from nearer.survey.exporting import StudyTable
 
@@ -90,6 +91,24 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         "one for each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
     add_reading(parser)
+
+
+def add_features(parser: argparse._ActionsContainer, about: str) -> None:
+    """Add files of features; ``about`` is what becomes of them."""
+    parser.add_argument(
+        "--features", type=named_file, action="append", default=[], metavar="[NAME=]FILE",
+        help=f"what is known of the objects, {about}: a row of numbers for each, as CSV, Parquet, npz, or npy with a "
+        "list of names; may be given again for further sets",
+    )  # fmt: skip
+
+
+def features_of(options: argparse.Namespace) -> tuple[FeatureFile, ...]:
+    """Return the feature sets that the options name, or else those in the settings of a study; after `read_file`."""
+    from nearer.io.features import read_feature_files
+
+    study: StudyTable | None = getattr(options, "study_table", None)
+    given = options.features or ([] if study is None else list(study.feature_files))
+    return read_feature_files(given)
 
 
 class _Merge(argparse.Action):

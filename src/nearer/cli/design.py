@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 from nearer._common.formatting import decimals, format_interval, format_level, format_money, percent, pluralize
 from nearer.cli import argtypes, arguments
 from nearer.cli.argtypes import dimensions, names_or_file, noise, positive, share_or_none
-from nearer.cli.arguments import Commands, add_command, add_reading, add_seed, dimension_of, log_step, print_result
+from nearer.cli.arguments import (
+    Commands,
+    add_command,
+    add_features,
+    add_reading,
+    add_seed,
+    dimension_of,
+    features_of,
+    log_step,
+    print_result,
+)
 
 if TYPE_CHECKING:
     from nearer.design import Design, NoiseEstimate
@@ -22,6 +32,7 @@ Choose the next questions of a study: those whose answers are most informative a
   nearer ask answers.csv -n 200 -o questions.csv               go on with a study
   nearer ask --objects names.txt -n 600 -o questions.csv       begin one, from the names of its objects
   nearer ask answers.csv --objects more.txt -n 200 -o q.csv    add objects to it
+  nearer ask --features vectors.csv -n 100 -o questions.csv    begin one with objects of which something is known
 
 The ending of -o is the format: .csv for anything, .json for jsPsych, .txt for Qualtrics. With --participants each of
 them gets a list of -n questions, and nobody gets a question twice. A share of the questions is random: chosen ones are
@@ -34,7 +45,7 @@ the number that brings the error of the map down to the target, with an interval
 A file of first answers says more than a guess: with --like FILE what they leave possible, the map, how noisy answers
 are and how people differ, is drawn anew for each simulated study, which goes on after these answers. With another
 number of --objects it is a new study, of objects and people like these. With --at M the error that M answers will reach
-is predicted."""
+is predicted. Maps of simulated studies know nothing of the objects: with features, fewer answers are enough."""
 
 
 def add(commands: Commands) -> None:
@@ -62,6 +73,7 @@ def _add_ask(commands: Commands) -> None:
         "--objects", type=Path, metavar="FILE",
         help="names of the objects, one on each line or in a column called object (default: those of the answers)",
     )  # fmt: skip
+    add_features(parser, "by which questions are chosen before there are answers")
     parser.add_argument(
         "--dimensions", type=dimensions, metavar="P",
         help="dimensions of the map that the questions are for (default: those of study.toml, or chosen by answers)",
@@ -123,7 +135,8 @@ def _ask(options: argparse.Namespace) -> int:
     from nearer.design.lists.sheets import format_of, write_sheets
 
     file_format = format_of(options.out, options.format)
-    inputs = [*options.file, *filter(None, [options.objects, options.allowed])]
+    sources = [path for _, path in options.features]
+    inputs = [*options.file, *sources, *filter(None, [options.objects, options.allowed])]
     for path in inputs:
         if path.resolve() == options.out.resolve():
             raise ValueError(f"{options.out} would be written over by the questions; choose another file with -o")
@@ -183,6 +196,7 @@ def _request(options: argparse.Namespace, history: StudyHistory | None) -> ListR
         focus=names_or_file(options.focus, "object"),
         apart=read_groups(options.apart),
         allowed=options.allowed,
+        features=[each.features for each in features_of(options)],
         seed=options.seed,
     )
 

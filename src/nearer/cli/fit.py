@@ -12,10 +12,12 @@ from nearer.cli.argtypes import dimensions, pairs, resamples, share
 from nearer.cli.arguments import (
     Commands,
     add_command,
+    add_features,
     add_file,
     add_folder,
     add_seed,
     dimension_of,
+    features_of,
     files_of,
     is_study,
     log_note,
@@ -65,6 +67,7 @@ def add(commands: Commands) -> None:
         "--dimensions", type=dimensions, metavar="P",
         help="dimensions of the map that the answers are for (default: 2, or those of study.toml)",
     )  # fmt: skip
+    add_features(check, "whose labels are compared with those of the answers, and what they say with what people said")
     add_seed(check)
     fit = add_command(commands, "fit", "learn a map from a file of answers", _FIT, command=_fit)
     add_file(fit)
@@ -82,6 +85,7 @@ def add(commands: Commands) -> None:
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",
     )  # fmt: skip
+    add_features(group, "which make up for missing answers as far as they agree with those there are")
     add_seed(group)
     group.add_argument("--title", help="title of the report (default: the name of the file)")
     group.add_argument(
@@ -109,6 +113,7 @@ def add(commands: Commands) -> None:
         "-o", "--out", type=Path, required=True, metavar="OUT",
         help="folder of the results; that of the map itself is replaced",
     )  # fmt: skip
+    add_features(update, "of new objects, say (default: those of the map)")
     _add_anyway(update)
 
 
@@ -122,7 +127,8 @@ def _check(options: argparse.Namespace) -> int:
     from nearer.io.column_checks import columns_line
 
     answers = read_file(options, verbose=False)  # the notes are among the findings
-    findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed)
+    sets = [each.features for each in features_of(options)]
+    findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed, features=sets)
     report = answers.report
     figures = {
         "file": answers.source, "kind": answers.kind, "columns": report.columns,
@@ -155,11 +161,12 @@ def _fit(options: argparse.Namespace) -> int:
         "weigh_annotators": options.weigh_annotators,
     }
     RunSettings(**given)  # what is wrong with them is found before the file is read
-    refuse_input(options.file, options.out)
-    answers = read_file(options)
-    settings = RunSettings(n_components=dimension_of(options), **given)
+    refuse_input([*options.file, *(path for _, path in options.features)], options.out)
+    answers, features = read_file(options), features_of(options)
+    sets = tuple(each.features for each in features)
+    settings = RunSettings(n_components=dimension_of(options), **given, features=sets)
     replaces = has_study(options.out)
-    provenance = Provenance.of_files(files_of(options), options.arguments, options.title)
+    provenance = Provenance.of_files(files_of(options), options.arguments, options.title, features)
     try:
         study = run_study(answers, settings, options.out, provenance, despite_errors=options.anyway, log_step=log_step)
     except ErroneousAnswers as error:
@@ -186,15 +193,16 @@ def _update(options: argparse.Namespace) -> int:
 
     if any(map(is_study, options.file)):
         raise ValueError("a study keeps all its answers, those of before and those that came later: nearer fit STUDY")
-    refuse_input(options.file, options.out)
+    refuse_input([*options.file, *(path for _, path in options.features)], options.out)
     earlier = StoredStudy.read(options.folder)
     lot = Provenance.of_files(file_list(options.file), options.arguments)
     earlier.refuse_again(lot)
     answers = read_file(options)
     try:
         study, changes = update_study(
-            earlier, answers, options.out, lot, despite_errors=options.anyway, log_step=log_step, log_note=log_note
-        )
+            earlier, answers, options.out, lot, features=features_of(options), despite_errors=options.anyway,
+            log_step=log_step, log_note=log_note,
+        )  # fmt: skip
     except ErroneousAnswers as error:
         return _stop(options, error.findings, "add")
     except StudyInterrupted as stop:
@@ -227,6 +235,7 @@ def _print_study(options: argparse.Namespace, study: Study, changes: Changes | N
         "n_bad": study.answers.report.n_bad,
         "dimensions": study.n_components,
         "method": type(study.chosen).__name__,
+        "features": [each.to_dict() for each in study.results.features or ()],
         "restarts": study.n_restarts,
         "error": None if error is None else error.error,
         "error_interval": None if error is None else [error.low, error.high],

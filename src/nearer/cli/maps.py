@@ -12,9 +12,12 @@ from nearer.cli.argtypes import share, word, word_or_file, words
 from nearer.cli.arguments import (
     Commands,
     add_command,
+    add_features,
     add_file,
     add_folder,
+    add_reading,
     add_seed,
+    features_of,
     log_note,
     print_result,
     read_file,
@@ -32,8 +35,9 @@ _SCORE = """\
 Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
 interval. Answers about objects that are not on the map are refused; `nearer place` puts them there first."""
 _PLACE = """\
-Place new objects on a map by answers that compare them with those on it. The old objects stay where they are. OUT gets
-the larger map as embedding.csv, map.png, model.json and model.npz, and results.json for `nearer report`."""
+Place new objects on a map by answers that compare them with those on it, by their features, or by both. The old objects
+stay where they are. OUT gets the larger map as embedding.csv, map.png, model.json and model.npz, and results.json for
+`nearer report`. Features place objects on a map that was made with `nearer fit --features`."""
 _AXES = """\
 Relate the directions of a map to attributes of the objects: how much of an attribute the map explains, in which
 direction it grows, and how often chance explains as much. OUT gets the table as properties.csv and arrows on the map as
@@ -53,7 +57,12 @@ def add(commands: Commands) -> None:
     add_file(score)
     place = add_command(commands, "place", "place new objects on a map", _PLACE, command=_place)
     add_folder(place)
-    add_file(place)
+    place.add_argument(
+        "file", type=Path, nargs="*", metavar="FILE",
+        help="answers about the new objects, as for `nearer fit`; none where features place them",
+    )  # fmt: skip
+    add_features(place, "the new ones: the map must have been made with sets of the same names")
+    add_reading(place)
     place.add_argument("-o", "--out", type=Path, required=True, metavar="OUT", help="folder of the larger map")
     _add_axes(commands)
 
@@ -161,21 +170,25 @@ def _place(options: argparse.Namespace) -> int:
     from nearer.study.folder import refuse_input
     from nearer.study.update import place_objects, write_placed
 
-    refuse_input(options.file, options.out)
-    stored, answers = StoredStudy.read(options.folder), read_file(options, known_labels=True)
-    asked = match_labels(answers.comparisons, stored.model.objects_, answers.paths).objects
-    if set(asked.tolist()) <= set(stored.model.objects_.tolist()):
+    refuse_input([*options.file, *(path for _, path in options.features)], options.out)
+    stored = StoredStudy.read(options.folder)
+    if not options.file and not options.features:
+        raise ValueError("name a file of answers about the new objects, or their features with --features FILE")
+    answers = read_file(options, known_labels=True) if options.file else None
+    features = [each.features for each in features_of(options)] if options.features else []
+    asked = [] if answers is None else match_labels(answers.comparisons, stored.model.objects_, answers.paths).objects
+    if answers is not None and not features and set(asked.tolist()) <= set(stored.model.objects_.tolist()):
         raise ValueError(
             f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "
             "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "
             "one file"
         )
-    new = place_objects(stored.model, answers, stored.results.covariances, random_state=0)
+    new = place_objects(stored.model, answers, stored.results.covariances, features=features, random_state=0)
     write_placed(stored, new, options.out, shlex.join(["nearer", *options.arguments]))
     points = dict(zip(new.objects, new.points.tolist(), strict=True))
     lines = [f"{quote(label)}: {', '.join(f'{x:.3f}' for x in at)}" for label, at in points.items()]
     lines.append(
-        f"{pluralize(len(points), 'new object')}, placed by {pluralize(new.n_answers, 'answer')}; the other "
+        f"{pluralize(len(points), 'new object')}, placed by {_placed_by(new.n_answers, bool(features))}; the other "
         f"{pluralize(len(stored.results.objects), 'object')} and how far to trust them are as they were"
     )
     if new.n_unsure:
@@ -184,6 +197,12 @@ def _place(options: argparse.Namespace) -> int:
     figures = {"folder": str(options.out), "objects": points, "n_answers": new.n_answers, "n_unsure": new.n_unsure}
     print_result(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
     return 0
+
+
+def _placed_by(n_answers: int, by_features: bool) -> str:
+    if not by_features:
+        return pluralize(n_answers, "answer")
+    return f"features and {pluralize(n_answers, 'answer')}" if n_answers else "features"
 
 
 def _axes(options: argparse.Namespace) -> int:

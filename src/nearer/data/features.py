@@ -128,6 +128,16 @@ class Features:
             )
         return read_objects(labels)
 
+    def renamed(self, name: str) -> Features:
+        """Return the same set under another name."""
+        return Features(self.values, self.objects, name, self.standardize)
+
+    def among(self, objects: Labels) -> Features:
+        """Return the rows of those objects that are on a list, under its labels."""
+        labels = self.labels_for(objects)
+        kept = np.isin(labels, objects)
+        return Features(self.values[kept], labels[kept], self.name, self.standardize)
+
     def of(self, objects: Any) -> FloatArray:
         """Return the rows of objects by label, (n, f), NaN for those that have none."""
         labels = np.asarray(objects)
@@ -144,18 +154,14 @@ def as_feature_sets(given: Any) -> tuple[Features, ...]:
     if given is None:
         return ()
     if isinstance(given, Mapping) and all(_is_set(each) for each in given.values()) and given:
-        return tuple(_named(Features.read(each, str(name)), str(name)) for name, each in given.items())
+        return tuple(Features.read(each, str(name)).renamed(str(name)) for name, each in given.items())
     if isinstance(given, list | tuple) and given and all(_is_set(each) for each in given):
         sets = [Features.read(each, f"features {number}") for number, each in enumerate(given, 1)]
         names = [each.name for each in sets]
         if len(set(names)) < len(names):
-            sets = [_named(each, f"{each.name} {number}") for number, each in enumerate(sets, 1)]
+            sets = [each.renamed(f"{each.name} {number}") for number, each in enumerate(sets, 1)]
         return tuple(sets)
     return (Features.read(given),)
-
-
-def _named(features: Features, name: str) -> Features:
-    return Features(features.values, features.objects, name, features.standardize)
 
 
 def _is_set(given: Any) -> bool:

@@ -281,6 +281,10 @@ class OrdinalEmbedding(
         check_is_fitted(self)
         return None
 
+    def _has_features(self) -> NDArray[np.bool_]:
+        """Return which objects of a fitted map are placed by features, too, (n_objects_,)."""
+        return np.zeros(self.n_objects_, dtype=bool)
+
     def _full_rank_draws(self, n_draws: int, random_state: RandomState = None) -> FloatArray | None:
         """Return at most so many of these maps in all their dimensions, (k, n, q); None as above."""
         check_is_fitted(self)

@@ -93,7 +93,7 @@ class PosteriorSample:
         reliability = annotator_reliability(model, unknowns, comparisons)
         draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
         if features is not None:
-            compared = np.union1d(compared, np.flatnonzero(features.described.any(axis=1)))
+            compared = np.union1d(compared, np.flatnonzero(features.has_features))
         return cls(larger, all_unknowns, compared, draws, reliability, kernels)
 
     def with_objects(
@@ -367,13 +367,20 @@ class PosteriorEmbedding(OrdinalEmbedding):
         check_is_fitted(self)
         return self.sample(min(n_draws, len(self.draws_)), random_state)
 
+    def _has_features(self) -> NDArray[np.bool_]:
+        features = self._posterior.model.features
+        return super()._has_features() if features is None else features.has_features
+
     def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
-        larger, unknowns = add_objects(model, chosen, np.arange(n), max(n_objects or n, n), rng)
+        total, basis = max(n_objects or n, n), model.features
+        if basis is not None:
+            basis = extend_basis(basis, self._posterior.kernels, np.arange(n, total), ())
+        larger, unknowns = add_objects(model, chosen, np.arange(n), total, rng, basis)
         return population_of(larger, unknowns, by_annotator=self.reliability_ is not None)
 
     def _fast_surrogate(self) -> OrdinalEmbedding:

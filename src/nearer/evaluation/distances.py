@@ -95,11 +95,11 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
 
 
 def compared_objects(model: OrdinalEmbedding) -> NDArray[np.bool_]:
-    """Return which objects of a map somebody compared, (n,): the places of others mean nothing."""
+    """Return which objects of a map somebody compared, or have features, (n,): the places of others mean nothing."""
     comparisons = model.comparisons_
     if not isinstance(comparisons, Comparisons):
         return np.ones(len(model.objects_), dtype=bool)
-    return seen_objects(with_positive_weight(comparisons))
+    return seen_objects(with_positive_weight(comparisons)) | model._has_features()
 
 
 def _moments(maps: FloatArray) -> tuple[FloatArray, FloatArray]:

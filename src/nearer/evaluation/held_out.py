@@ -19,7 +19,7 @@ from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import Grouping, balance_folds, group_indices, resolve_grouping, with_positive_weight
-from nearer.data.labels import factorize, read_labels
+from nearer.data.labels import Labels, factorize, read_labels
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.intervals import error_interval
 from nearer.evaluation.metrics import margins
@@ -96,6 +96,10 @@ class Evaluable(Protocol):
     def embedding_(self) -> FloatArray:
         """The map, (n, p)."""
 
+    @property
+    def objects_(self) -> Labels:
+        """The labels of the objects on it, (n,)."""
+
     def fit(self, X: Any) -> Self:
         """Fit a map to comparisons."""
 
@@ -159,6 +163,8 @@ def number_folds(folds: Sequence[Fold], n_rows: int) -> NDArray[np.intp]:
 
 def evaluate(model: Evaluable, test: Comparisons) -> Losses:
     """Return the losses of a fitted map."""
+    if len(model.embedding_) > test.n_objects:  # objects with features are on the map, whoever was asked about them
+        test = test.reindex(model.objects_)
     answers = 1 if test.answers is None else test.answers
     found = model.decision_function(test) * answers, margins(test, model.embedding_)
     return Losses(*(np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64)) for gamma in found))

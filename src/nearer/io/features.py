@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +48,28 @@ def read_features(source: str | PathLike[str], name: str | None = None) -> Featu
         return _of_table(path, name)
     except ValueError as error:
         raise error if path.name in str(error) else ValueError(f"{path.name}: {error}") from error
+
+
+class FeatureFile(NamedTuple):
+    """A feature set, and the file that it was read from."""
+
+    features: Features
+    file: str
+    sha256: str
+
+
+def read_feature_files(sources: Sequence[tuple[str | None, Path]]) -> tuple[FeatureFile, ...]:
+    """Read feature sets, each from a file and with a name, or that of its file."""
+    found = tuple(
+        FeatureFile(read_features(path, name), str(path), sha256(path.read_bytes()).hexdigest())
+        for name, path in sources
+    )
+    names = [each.features.name for each in found]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise ValueError(
+            f"{quote_all(twice)} is the name of several sets of features; name them: --features pixels=one/features.csv"
+        )
+    return found
 
 
 def _of_table(path: Path, name: str) -> Features:

@@ -75,6 +75,11 @@ class FeatureBasis(NamedTuple):
         """The number of feature sets."""
         return self.described.shape[1]
 
+    @property
+    def has_features(self) -> NDArray[np.bool_]:
+        """Which objects are described by some set, (n,)."""
+        return np.asarray(self.described.any(axis=1))
+
     def subset(self, rows: NDArray[np.integer]) -> FeatureBasis:
         """Return the basis over some of the objects."""
         return self._replace(

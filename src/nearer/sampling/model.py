@@ -248,6 +248,19 @@ class Model:
         gradient = np.empty(self.size)
         return float(posterior.density(unknowns, gradient, *self.arguments)), gradient
 
+    def draw_prior(self, k: int, rng: np.random.Generator) -> FloatArray:
+        """Return unknowns drawn from the prior, (k, size), without an effect of exposure, which nothing is known of."""
+        unknowns = rng.standard_normal((k, self.size))
+        hyper = self.hyperparameters(unknowns)
+        hyper *= self.prior.scales
+        hyper += self.prior.centers
+        hyper[:, HYPERPARAMETERS.index("exposure")] = 0.0
+        if self.features is not None:
+            numbers = self.feature_numbers(unknowns)
+            numbers *= self.features.scales
+            numbers += self.features.centers
+        return unknowns
+
     def start(self, rng: np.random.Generator) -> FloatArray:
         """Return initial unknowns: a small random cloud, the hyperparameters at their centers."""
         unknowns = np.zeros(self.size)

@@ -56,7 +56,7 @@ def sample_new_objects(
 
     n, p = model.n_objects, model.n_components
     # Those with features start where these suggest, as `add_objects` has drawn them.
-    carried = new if model.features is None else new & ~model.features.described.any(axis=1)
+    carried = new if model.features is None else new & ~model.features.has_features
     free, kept = (
         np.concatenate([np.repeat(each, p), np.zeros(p, bool), each, np.zeros(model.size - n * p - p - n, bool)])
         for each in (new, carried)

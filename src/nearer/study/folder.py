@@ -42,6 +42,7 @@ from nearer.study.results import (
     DataSummary,
     DimensionRecord,
     ErrorRecord,
+    FeatureRecord,
     FindingRecord,
     LeftOutRecord,
     MarginRecord,
@@ -172,7 +173,7 @@ def run_study(
         On Ctrl-C before there is a map, or while the end result is written.
     """
     with elapsed_time("looking for errors"):
-        errors = check_errors(answers, n_components=settings.n_components or 2)
+        errors = check_errors(answers, n_components=settings.n_components or 2, features=settings.features)
     if errors and not despite_errors:
         raise ErroneousAnswers(errors)
     notes += tuple(
@@ -234,6 +235,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
     found = StudyResults(
         title=provenance.title,
         source=_source(study, provenance),
+        features=_features(study, provenance),
         counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
         objects=tuple(map(str, model.objects_.tolist())),
         embedding=model.embedding_,
@@ -286,6 +288,26 @@ def _source(study: Study, provenance: Provenance) -> AnswerSource:
         catches=None if report.catches is None else CatchRecord(**report.catches._asdict()),
         lots=provenance.lots or None,
     )
+
+
+def _features(study: Study, provenance: Provenance) -> tuple[FeatureRecord, ...] | None:
+    """Return where the features come from, and what they explain."""
+    files = {each.features.name: each for each in provenance.features}
+    shares = getattr(study.chosen, "feature_share_", None) or {}
+    found = []
+    for each in study.settings.features:
+        file, share, (n_objects, n_columns) = files.get(each.name), shares.get(each.name), each.values.shape
+        found.append(
+            FeatureRecord(
+                each.name,
+                None if file is None else file.file,
+                None if file is None else file.sha256,
+                n_objects,
+                n_columns,
+                *(share or (None, None, None)),
+            )
+        )
+    return tuple(found) or None
 
 
 def _reproducibility(study: Study) -> ReproducibilityRecord | None:
@@ -370,7 +392,8 @@ def _median_seconds(study: Study) -> dict[Any, float]:
 
 def _settings(study: Study) -> SettingsRecord:
     model, chosen = study.model, study.chosen
-    parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "random_state"}
+    unnamed = ("random_state", "features")  # recorded apart
+    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in unnamed}
     decided = {
         name.removesuffix("_"): getattr(chosen, name)
         for name in ("penalty_", "nu_", "power_", "rank_", "dimension_")
@@ -388,7 +411,7 @@ def _settings(study: Study) -> SettingsRecord:
         method,
         plain_values(parameters | {"n_components": study.n_components}),
         plain_values(decided),
-        asdict(study.settings),
+        study.settings.to_dict(),
         study.weighed,
     )
 
@@ -452,6 +475,10 @@ def log_text(results: StudyResults) -> str:
             f"lot: {lot.file} (sha256 {lot.sha256 or 'not known'}), "
             f"{'unknown' if lot.n_answers is None else lot.n_answers} answers, by: {lot.command or 'not known'}"
             for lot in source.lots or ()
+        ),
+        *(
+            f"features: {each.name}, {each.file or 'no file'} (sha256 {each.sha256 or 'not known'})"
+            for each in results.features or ()
         ),
         *(f"left out: {pluralize(out.n_rows, 'row')} where {out.where}" for out in source.left_out),
         f"seed: {results.seed}",

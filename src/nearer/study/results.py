@@ -95,6 +95,20 @@ class AnswerSource(_Record):
 
 
 @dataclass(frozen=True)
+class FeatureRecord(_Record):
+    """A set of features that the map was fitted with, and its share of the prior variance of the places."""
+
+    name: str
+    file: str | None = None
+    sha256: str | None = None
+    n_objects: Count | None = None
+    n_columns: Count | None = None
+    share: Share | None = None
+    share_low: Share | None = None
+    share_high: Share | None = None
+
+
+@dataclass(frozen=True)
 class DataSummary(_Record):
     """Counts of the comparisons; None for what the answers do not say."""
 
@@ -347,6 +361,7 @@ class StudyResults(Result):
     format: int = FORMAT
     title: str | None = None
     source: AnswerSource = field(default_factory=AnswerSource)
+    features: tuple[FeatureRecord, ...] | None = None
     counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
     objects: Annotated[tuple[str, ...], Bounds(1)]
     attributes: dict[str, Column] = field(default_factory=dict)
@@ -471,7 +486,7 @@ class StudyResults(Result):
                 f"the results have the format {reprlib.repr(values.get('format'))}, and this version of nearer reads "
                 f"format {FORMAT}{_RERUN_ADVICE}"
             )
-        missing = [key for key in KEYS if key not in values]
+        missing = [key for key in KEYS if key not in values and key not in _LATER_KEYS]
         if missing:
             raise ValueError(f"the results lack {', '.join(missing)}{_RERUN_ADVICE}")
         try:
@@ -490,8 +505,9 @@ class StudyResults(Result):
         return "\n".join(lines)
 
 
-#: All keys of the file; each must be there.
+#: All keys of the file; each must be there, but for those that files of earlier versions lack.
 KEYS = tuple(each.metadata.get("key", each.name) for each in fields(StudyResults))
+_LATER_KEYS = frozenset({"features"})
 
 
 def read_results(folder: str | PathLike[str]) -> StudyResults:

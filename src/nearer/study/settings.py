@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from inspect import signature
 from typing import Any, Literal, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -13,6 +14,8 @@ from nearer._common.formatting import intcomma, quote
 from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.features import Features
+from nearer.data.labels import Labels
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.annotators import annotator_reliability, reliability_weights
@@ -52,6 +55,8 @@ class RunSettings:
     quick, weigh_annotators : bool
         Whether to leave out all that takes more than a few fits (ellipses, learning curve, annotators), and to weight
         answers by the reliability of the person.
+    features : sequence of Features
+        What is known of the objects, for a method that takes it.
 
     Examples
     --------
@@ -68,6 +73,7 @@ class RunSettings:
     level: float = 0.95
     quick: bool = False
     weigh_annotators: bool = False
+    features: tuple[Features, ...] = ()
 
     def __post_init__(self) -> None:
         if self.method not in METHOD_CLASSES:
@@ -96,7 +102,9 @@ class RunSettings:
 
     def for_answers(self, comparisons: Comparisons) -> RunSettings:
         """Return the settings with a method for so many different answers in place of "auto"."""
-        large = self.method == "auto" and distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
+        large = (
+            self.method == "auto" and not self.features and distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
+        )
         return replace(self, method="best") if large else self
 
     @property
@@ -120,12 +128,30 @@ class RunSettings:
                 key: parameters.pop(key) for key in ("trace", "ridge", "diagonal", "specificity") if key in parameters
             }
             parameters |= {"penalty": replace(Penalty.open(), **given)} if given else {}
-        known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects"})
+        if self.features and not takes_features(self.method):
+            others = ", ".join(name for name in METHOD_CLASSES if takes_features(name))
+            raise ValueError(
+                f"the method {self.method!r} takes no features; choose {others}, or leave out the features"
+            )
+        known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects", "features"})
         unknown = [key for key in parameters if key not in known]
         if unknown:
             raise ValueError(f"{METHOD_CLASSES[self.method]} has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        if self.features:
+            parameters["features"] = list(self.features)
         model: OrdinalEmbedding = kind(n_components, random_state=self.seed, **parameters)
         return model
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values, without features, which are stored with the model."""
+        return asdict(replace(self, features=())) | {"features": [each.name for each in self.features]}
+
+
+def takes_features(method: str) -> bool:
+    """Whether a method, a key of `METHOD_CLASSES`, makes use of features."""
+    from nearer import embedding
+
+    return "features" in signature(getattr(embedding, METHOD_CLASSES[method])).parameters
 
 
 class AnnotatorWeighted(BaseEstimator):
@@ -161,6 +187,11 @@ class AnnotatorWeighted(BaseEstimator):
     def embedding_(self) -> FloatArray:
         """The map of the fitted method."""
         return self.method_.embedding_
+
+    @property
+    def objects_(self) -> Labels:
+        """The labels of the objects on it."""
+        return self.method_.objects_
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the margins of comparisons as written, shape (m,)."""

@@ -23,6 +23,7 @@ from nearer._common.progress import elapsed_time
 from nearer.checking import Finding, Findings, check, message_of
 from nearer.checking.context import derive_seed
 from nearer.checking.doctor import MAP_CHECKS
+from nearer.checking.features import check_shares, share_findings
 from nearer.checking.findings import format_line
 from nearer.checking.sample_size import (
     CURVE_CODES,
@@ -49,6 +50,7 @@ from nearer.evaluation.held_out import Evaluable, HeldOutError, held_out_error
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
+from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import AnnotatorWeighted, RunSettings
@@ -65,6 +67,10 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
+_N_SIZES_WITH_FEATURES = 4  # of a learning curve of posteriors
+_SHARED_FEATURES = (
+    "maps of two halves of the answers would share their features, and agree by these however little the answers say"
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,8 @@ class Provenance:
         Counted in the answers if left out.
     lots : tuple of Lot
         Where answers were added to earlier ones.
+    features : tuple of FeatureFile
+        The files of the features.
     date : str
         Now if left out.
     """
@@ -91,13 +99,22 @@ class Provenance:
     n_answers: int | None = None
     lots: tuple[Lot, ...] = ()
     command: str | None = None
+    features: tuple[FeatureFile, ...] = ()
     date: str = field(default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
 
     @classmethod
-    def of_files(cls, files: FileList, arguments: Sequence[str], title: str | None = None) -> Self:
+    def of_files(
+        cls,
+        files: FileList,
+        arguments: Sequence[str],
+        title: str | None = None,
+        features: tuple[FeatureFile, ...] = (),
+    ) -> Self:
         """Return the provenance of a study of files, and the arguments of the command line that made it."""
         command = shlex.join(["nearer", *arguments])
-        return cls(title or files.title, files.source, files.digest(), len(files.paths), command=command)
+        return cls(
+            title or files.title, files.source, files.digest(), len(files.paths), command=command, features=features
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +319,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
     if study.is_distribution:
         others = "" if settings.quick else " and learning curve"
         are = "is that" if settings.quick else "are those"
-        study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
+        if not settings.features:  # which CKL does not take
+            study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
     if twice := getattr(study.chosen, "bimodal_objects_", []):
         study = replace(study, notes=(*study.notes, f"{bimodality_message(twice)}, and their ellipses hold both"))
     return study
@@ -392,8 +410,9 @@ def _findings(study: Study, seed: int) -> Findings:
     settings, model = study.settings, study.chosen
     findings = check(
         study.answers, n_components=study.n_components, level=settings.level, random_state=settings.seed,
-        without=[check_distances] if settings.quick else MAP_CHECKS,
+        without=[check_distances, check_shares] if settings.quick else MAP_CHECKS, features=settings.features,
     )  # fmt: skip
+    findings = replace(findings, items=(*findings.items, *share_findings(study.chosen)))
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
         return findings
     distances = model.diagnostics_["distances"]
@@ -402,6 +421,8 @@ def _findings(study: Study, seed: int) -> Findings:
 
 
 def _distances(study: Study, seed: int) -> SplitHalf:
+    if study.settings.features:
+        raise ValueError(_SHARED_FEATURES)
     # With the settings chosen once, as for the ellipses: what their choice adds is in neither.
     method = study.chosen._fast_surrogate() if study.is_distribution else study.chosen._with_chosen_settings()
     more = study.more_dimensions
@@ -430,8 +451,14 @@ def _annotators_apply(study: Study) -> bool:
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:
-    settings, method = study.settings, _weighted_like_map(study.settings, study.chosen._fast_surrogate())
-    return learning_curve(method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed)
+    settings, sizes = study.settings, {}
+    method = study.chosen._fast_surrogate()
+    if settings.features and study.is_distribution:
+        method, sizes = study.chosen._for_cross_validation(), {"n_sizes": _N_SIZES_WITH_FEATURES}
+    method = _weighted_like_map(settings, method)
+    return learning_curve(
+        method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed, **sizes
+    )
 
 
 def _weighted_like_map(settings: RunSettings, method: OrdinalEmbedding) -> Evaluable:

@@ -26,8 +26,10 @@ from nearer._common.formatting import decimals, percent, pluralize, quote, quote
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.embedding.storage import load_model
 from nearer.evaluation.distances import DISTANCES_FILE, SPREAD_FILE
 from nearer.evaluation.held_out import evaluate, read_weighted
@@ -35,6 +37,7 @@ from nearer.evaluation.uncertainty import mean_squares
 from nearer.geometry import align, rotation
 from nearer.io import Answers, Catches, Kind, ReadingReport
 from nearer.io.answers import LeftOut
+from nearer.io.features import FeatureFile
 from nearer.io.labels import match_labels
 from nearer.study.figures import FIGURES, read_attributes
 from nearer.study.folder import LOG, has_study, run_study, write_run
@@ -79,7 +82,22 @@ class StoredStudy:
                 f"the answers of {self.folder} are stored as people were weighted, which further answers may change; "
                 "fit all files at once: nearer fit OLD NEW --weigh-annotators"
             )
-        return RunSettings(**run)
+        stored = getattr(self.model, "features", None)
+        if run.get("features") and stored is None:
+            raise ValueError(
+                f"the features of {self.folder} are not stored with its model; make it again with `nearer fit`"
+            )
+        return RunSettings(**{**run, "features": as_feature_sets(stored)})
+
+    @property
+    def feature_files(self) -> tuple[FeatureFile, ...]:
+        """The feature sets, and the files that they were read from."""
+        files = {each.name: each for each in self.results.features or () if each.file is not None}
+        return tuple(
+            FeatureFile(each, files[each.name].file or "", files[each.name].sha256 or "")
+            for each in as_feature_sets(getattr(self.model, "features", None))
+            if each.name in files
+        )
 
     @property
     def lots(self) -> tuple[Lot, ...]:
@@ -134,6 +152,7 @@ def update_study(
     folder: Path,
     lot: Provenance | None = None,
     *,
+    features: Sequence[FeatureFile] = (),
     despite_errors: bool = False,
     log_step: Callable[[str], None] = lambda step: None,
     log_note: Callable[[str], None] = lambda note: None,
@@ -141,10 +160,14 @@ def update_study(
     """Fit a map anew with further answers, rotate it onto the one before, and write the study.
 
     Arguments are those of `run_study`, with a stored study and the provenance ``lot`` of the new answers; ``log_note``
-    is called with each remark on how the answers fit together. The folder of the earlier study is left as it was until
+    is called with each remark on how the answers fit together. Features stay; those given replace sets of their names,
+    and are added to the others. The folder of the earlier study is left as it was until
     the new one is complete.
     """
-    settings = earlier.settings
+    files = {each.features.name: each for each in (*earlier.feature_files, *features)}
+    sets = {each.name: each for each in earlier.settings.features}
+    sets |= {name: each.features for name, each in files.items()}
+    settings = replace(earlier.settings, features=tuple(sets.values()))
     lot = lot or Provenance(file=new.source)
     answers, notes = joined(earlier, new)
     for note in notes:
@@ -153,7 +176,7 @@ def update_study(
         answers,
         settings,
         folder,
-        _provenance(earlier, lot, len(new)),
+        replace(_provenance(earlier, lot, len(new)), features=tuple(files.values())),
         notes=(*notes, f"{len(new)} answers of {new.source} were added to those of {earlier.folder}"),
         despite_errors=despite_errors,
         keep_earlier=folder.resolve() == earlier.folder.resolve(),
@@ -367,16 +390,25 @@ class Placed:
 
 
 def place_objects(
-    model: OrdinalEmbedding, answers: Answers, covariances: FloatArray | None, *, random_state: RandomState = None
+    model: OrdinalEmbedding,
+    answers: Answers | None,
+    covariances: FloatArray | None,
+    *,
+    features: Sequence[Features] = (),
+    random_state: RandomState = None,
 ) -> Placed:
     """Place the objects that a model lacks on its map, and find out where else they may lie.
 
     The model gets them. Without covariances of the objects on the map the new ones get none.
     """
     before, untouched = model.n_objects_, copy.deepcopy(model)
-    comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
-    points = model.place(comparisons)
+    comparisons = None if answers is None else match_labels(answers.comparisons, model.objects_, answers.paths)
+    points = _place_by_features(model, comparisons, features) if features else model.place(comparisons)
     labels = tuple(str(label) for label in model.objects_[before:].tolist())
+    if answers is None or comparisons is None:
+        draws = model._map_draws(1, 0)
+        known = covariances is not None and draws is not None
+        return Placed(labels, points, draws.covariances[before:] if known and draws else None, 0)
     rows = comparisons.reindex(model.objects_).rows
     n_answers = len(np.unique(answers.answer_of[(rows >= before).any(axis=1)]))
     trials = answers.trial_of
@@ -393,6 +425,27 @@ def place_objects(
     wide = mean_squares(maps - points) + covariances.mean(axis=0)
     wide[unsure] = np.cov(untouched.embedding_.T).reshape(points.shape[1], -1)
     return Placed(labels, points, wide, n_answers, n_unsure)
+
+
+def _place_by_features(
+    model: OrdinalEmbedding, comparisons: Comparisons | None, features: Sequence[Features]
+) -> FloatArray:
+    """Place new objects by features, and answers if there are any; return their points."""
+    fitted = [each.name for each in as_feature_sets(getattr(model, "features", None))]
+    if not fitted or not isinstance(model, PosteriorEmbedding):
+        raise ValueError(
+            "the map was made without features, so that they say nothing of where new objects lie on it; make it again "
+            "with nearer fit --features, or place them by answers"
+        )
+    if len(features) == 1 == len(fitted):  # whatever its file is called
+        features = [features[0].renamed(fitted[0])]
+    unknown = [each.name for each in features if each.name not in fitted]
+    if unknown:
+        raise ValueError(
+            f"the map has no features called {quote_all(unknown)}; it was made with {quote_all(fitted)}: name the sets "
+            f"of new objects in the same way, as in --features {fitted[0]}=FILE"
+        )
+    return model.place(comparisons, features=list(features))
 
 
 def _placed_again(

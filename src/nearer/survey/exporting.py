@@ -69,12 +69,13 @@ class StudyTable(FileList):
     """The answers in the folder of a study, for commands that take files of answers.
 
     ``columns`` are as `nearer.io.read_answers` takes them, ``catches`` the catch questions of each person, and
-    ``n_components`` the dimension in the study's settings.
+    ``n_components`` and ``feature_files`` the dimension and the features in the study's settings.
     """
 
     columns: Columns = field(default_factory=dict)
     catches: Catches | None = None
     n_components: int | None = None
+    feature_files: tuple[tuple[str | None, Path], ...] = ()
 
     def digest(self) -> str:
         """Return the SHA-256 of the table as CSV: the same answers, the same digest."""

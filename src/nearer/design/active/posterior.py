@@ -5,6 +5,8 @@ scales and step size that its chains had found, and after a few steps of adaptat
 that only continue may stay in a mode that later answers have made negligible; so whenever answers have grown by a
 third, or objects come up for the first time, chains restart from the best of many starts (chosen questions leave more
 modes than random ones do), of which a draw of the former posterior is one.
+
+Before there are answers, the posterior is the prior, which says something where objects have features.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.posterior_embedding import MAX_COMPONENTS
 from nearer.sampling.chains import Pace
+from nearer.sampling.features import FeatureBasis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
-from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, draw_annotator_effects, draws_of, model_of
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draw_annotator_effects, draws_of, model_of
 from nearer.sampling.new_objects import add_objects
 
 _LOG = logging.getLogger("nearer.design.active")
@@ -40,12 +43,23 @@ _MAX_DRAWS = 200
 class Posterior:
     """Draws from a posterior, and what it takes to continue from there."""
 
-    draws: Draws  # over all objects; those that no answer is about come from the prior
+    draws: Draws  # over all objects; those that no answer is about come from the prior, given their features
     n_answers: int  # the answers that it is given
     n_answers_at_restart: int  # when chains last began at new starts
     _unknowns: FloatArray
-    _pace: Pace
+    _pace: Pace | None
     _seen: NDArray[np.integer]
+
+
+def prior_posterior(n_objects: int, n_components: int | None, seed: int, features: FeatureBasis | None) -> Posterior:
+    """Return what is known before there are answers."""
+    model = Model(np.zeros(n_objects), 0.0, _dimension(n_components, n_objects), Prior(), features=features)
+    unknowns = model.draw_prior(_MAX_DRAWS, np.random.default_rng(seed))
+    return Posterior(draws_of(model, unknowns), 0, 0, unknowns, None, np.empty(0, np.intp))
+
+
+def _dimension(n_components: int | None, n_objects: int) -> int:
+    return min(n_components or MAX_COMPONENTS, max(n_objects - 1, 1))
 
 
 def update_posterior(
@@ -55,11 +69,12 @@ def update_posterior(
     before: Posterior | None = None,
     n_threads: int = 1,
     *,
+    features: FeatureBasis | None = None,
     silent: bool = True,
 ) -> Posterior:
     """Return the posterior given comparisons, from that of fewer on if there is one; with a bar unless silent."""
-    p = min(n_components or MAX_COMPONENTS, max(comparisons.n_objects - 1, 1))
-    model, seen = model_of(comparisons, p)
+    p = _dimension(n_components, comparisons.n_objects)
+    model, seen = model_of(comparisons, p, features=features)
     rng = np.random.default_rng(seed)
     children = np.random.SeedSequence(int(rng.integers(2**63)))
     m = n_at_restart = len(comparisons)
@@ -75,7 +90,7 @@ def update_posterior(
     sampled = sample_until_converged(model, settings, starts, children, n_threads, pace=pace, silent=silent)
     unknowns = sampled.unknowns.reshape(-1, model.size)
     unknowns = unknowns[evenly_spaced(len(unknowns), _MAX_DRAWS)]
-    larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng)
+    larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng, features)
     draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
     assert sampled.pace is not None
     return Posterior(draws, m, n_at_restart, unknowns, sampled.pace, seen)
@@ -92,7 +107,9 @@ def _continued(before: Posterior, model: Model, rng: np.random.Generator) -> tup
     shared = model.n_objects * (model.n_components + 1) + model.n_components
     starts = np.zeros((REFRESH_SETTINGS.n_chains, model.size))
     scales = np.ones(model.size)
-    for block in (slice(None, shared), slice(-len(HYPERPARAMETERS), None)):
+    last = model.size - model.core_size + len(HYPERPARAMETERS)  # with those of features
+    assert before._pace is not None
+    for block in (slice(None, shared), slice(-last, None)):
         starts[:, block], scales[block] = some[:, block], before._pace.scales[block]
     return list(starts), Pace(scales, before._pace.step)
 

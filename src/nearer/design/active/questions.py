@@ -17,16 +17,18 @@ from nearer._common.formatting import pluralize, quote_all
 from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features, as_feature_sets
 from nearer.design.active.acquisition import Acquisition, target_probabilities
 from nearer.design.active.errors import HeldOutError, held_out_error
 from nearer.design.active.lookahead import Choose
 from nearer.design.active.pool import Form, Pool, QuestionKey, form_of
-from nearer.design.active.posterior import BackgroundLearner, Posterior, update_posterior
+from nearer.design.active.posterior import BackgroundLearner, Posterior, prior_posterior, update_posterior
 from nearer.design.active.record import Objects, QuestionBatch, Record
 from nearer.design.active.stopping import Outlook, outlook
 from nearer.design.mix import INFORMATION, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.embedding.storage import load_model, save_model
+from nearer.sampling.features import FeatureKernel, feature_basis
 from nearer.sampling.microcanonical import Microcanonical
 
 _MAX_CANDIDATES, _MAX_CANDIDATE_ANSWERS = 13_000, 26_000  # questions that are compared, and their answers
@@ -64,6 +66,9 @@ class Questions:
         are random too, and count.
     repeat_share : float
         Share of questions that repeat former ones, of other annotators where they are named, for the noise ceiling.
+    features : data frame, dict, array, Features, or a list or dict of several, optional
+        What is known of the objects beforehand, as for `PosteriorEmbedding`: questions are chosen by it before the
+        first answer. Rows of further objects wait until these are added.
     random_state : int, Generator, SeedSequence or None
 
     Examples
@@ -91,6 +96,7 @@ class Questions:
         focus: Sequence[Any] | str | None = None,
         test_share: float = 0.1,
         repeat_share: float = 0.05,
+        features: Any = None,
         random_state: RandomState = None,
     ) -> None:
         self._objects = Objects(range(objects) if isinstance(objects, int | np.integer) else objects)
@@ -116,6 +122,8 @@ class Questions:
         self._rng = np.random.default_rng(int(stream(random_state, "questions").integers(2**62)))
         self._seed = int(stream(random_state, "start").integers(2**31))
         self._record = Record(self.form, len(self.objects_))
+        self._given_features = as_feature_sets(features)
+        self._set_features()
         self._model: tuple[tuple[int, int], PosteriorEmbedding] | None = None  # (answers, objects), fit
         self._lock, self._fitting = threading.RLock(), threading.Lock()
         self._silent = True  # whether learning shows no progress bar
@@ -133,6 +141,7 @@ class Questions:
             answered, since answers are noisy; of a list of allowed ones each is asked once.
         """
         check_integer("k", k, 1)
+        self._learn_first()
         with self._lock:
             if annotator is not None:
                 barred = set(self._record.seen[annotator])
@@ -160,6 +169,7 @@ class Questions:
         are those assigned already. There are none before there is a posterior to choose by.
         """
         check_integer("k", k, 1)
+        self._learn_first()
         learned = self._learner.result
         if learned is None:
             return self.objects_[np.empty((0, self.form.width), dtype=np.intp)]
@@ -209,13 +219,15 @@ class Questions:
             if learn:
                 self._learn_if_enough()
 
-    def add(self, objects: Iterable[Any]) -> None:
-        """Add objects, which are asked about at once."""
+    def add(self, objects: Iterable[Any], features: Any = None) -> None:
+        """Add objects, which are asked about at once; ``features`` replace those of before, and have all objects."""
         if self._allowed is not None:
             raise ValueError("allowed lists the questions; create new Questions with a list that has the new objects")
         with self._lock:
             before = len(self.objects_)
             self._objects = Objects([*self.objects_.tolist(), *objects])
+            self._given_features = self._given_features if features is None else as_feature_sets(features)
+            self._set_features()
             self.pool = Pool(self.form, len(self.objects_), None, self._apart)
             self._record.counts = np.concatenate([self._record.counts, np.zeros(len(self.objects_) - before)])
             if self._learner.result is not None:
@@ -250,6 +262,11 @@ class Questions:
         return self._objects.labels
 
     @property
+    def features_(self) -> tuple[Features, ...]:
+        """The feature sets, as far as they are about the objects."""
+        return self._features
+
+    @property
     def model_(self) -> PosteriorEmbedding:
         """The posterior of all answers so far, fitted on first access: some seconds."""
         with self._lock:
@@ -262,8 +279,9 @@ class Questions:
                 solver = Microcanonical.for_work(len(comparisons) * (self.n_components or 1))
                 solver = replace(solver, n_starts=_START_FACTOR * solver.n_starts)
                 model = PosteriorEmbedding(
-                    self.n_components, max_components=self.n_components, solver=solver, random_state=self._seed + count
-                )
+                    self.n_components, max_components=self.n_components, solver=solver, random_state=self._seed + count,
+                    features=list(self.features_) or None,
+                )  # fmt: skip
                 self._model = (count, len(comparisons.objects)), model.fit(comparisons)
             return self._model[1]
 
@@ -311,6 +329,7 @@ class Questions:
                 "allowed": self._allowed,
                 "apart": self._apart,
                 "focus": self._focus,
+                **({"features": list(self._given_features)} if self._given_features else {}),
                 "seed": self._seed,
                 "generator": self._rng.bit_generator.state,
                 "record": self._record.state(),
@@ -326,6 +345,7 @@ class Questions:
             allowed=None if state["allowed"] is None else labels[state["allowed"]],
             apart=[labels[group].tolist() for group in state["apart"]],
             focus=focus if focus is None or isinstance(focus, str) else labels[focus],
+            features=state.get("features"),
         )
         found._seed = state["seed"]
         found._rng.bit_generator.state = state["generator"]
@@ -333,9 +353,21 @@ class Questions:
         found._learn_if_enough()
         return found
 
+    def _set_features(self) -> None:
+        """Find the directions of the features of all objects."""
+        self._features = tuple(each.among(self.objects_) for each in self._given_features)
+        self._basis = feature_basis([FeatureKernel.of(each, self.objects_) for each in self._features], self.objects_)
+
+    def _learn_first(self) -> None:
+        """Wait for the posterior to choose the first questions by, where features say something of the objects."""
+        if self._basis is not None and self._learner.result is None:
+            self._learner.submit(len(self._record))
+            self._learner.wait()
+
     def _learn_if_enough(self) -> None:
-        """Start learning if there are enough answers."""
-        if len(self._record) >= _MIN_ANSWERS_PER_OBJECT * len(self.objects_):
+        """Start learning if there are enough answers; with features the first are enough."""
+        enough = 1 if self._basis is not None else _MIN_ANSWERS_PER_OBJECT * len(self.objects_)
+        if len(self._record) >= enough:
             self._has_unlearned = False
             self._learner.submit(len(self._record))
 
@@ -358,6 +390,8 @@ class Questions:
             again = tests[self._rng.integers(len(tests))] if tests else None
             if again is not None:
                 return self.pool.shuffled(np.array([again]), self._rng)[0], REPEAT
+        if self._basis is not None:  # what is known of objects with features tells when to ask about them
+            counts = np.where((counts == 0) & self._basis.has_features, 0.5, counts)
         rarest = int(counts.argmin())
         if learned is not None and counts[rarest] == 0:
             new = self.pool.draw_new(1, self._rng, barred, counts, about=rarest)
@@ -374,10 +408,15 @@ class Questions:
         """Return the posterior of the first ``count`` answers, and the questions that come next."""
         from nearer.optimize.kernels import default_threads
 
-        seed = self._seed + count
-        comparisons = self._record.comparisons(self.objects_, count)
+        seed, features = self._seed + count, self._basis
         p, former, silent = self.n_components, before and before[0], self._silent
-        posterior = update_posterior(comparisons, p, seed, former, default_threads(), silent=silent)
+        if count == 0:
+            posterior = prior_posterior(len(self.objects_), p, seed, features)
+        else:
+            comparisons = self._record.comparisons(self.objects_, count)
+            posterior = update_posterior(
+                comparisons, p, seed, former, default_threads(), features=features, silent=silent
+            )
         rng = np.random.default_rng([self._seed, count])
         waiting = np.array([question for question, _ in list(self._record.open.values())], dtype=np.intp)
         acquisition = Acquisition(

@@ -12,6 +12,7 @@ import numpy as np
 
 from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote_all
 from nearer._common.randomness import stream
+from nearer.data.features import Features
 from nearer.data.groups import seen_objects
 from nearer.design.active.errors import HeldOutError
 from nearer.design.active.pool import form_of
@@ -68,6 +69,7 @@ class ListRequest:
     focus: Sequence[str] = ()  # objects whose distances from each other matter; or "neighbors"
     apart: Sequence[Sequence[str]] = ()
     allowed: Path | None = None  # file of the only questions that may be asked
+    features: Sequence[Features] = ()  # whose objects are asked about, too, where none are listed
     seed: int = 0
 
 
@@ -127,7 +129,8 @@ def generate_lists(
         comparisons = match_labels(history.answers.comparisons, np.array(list(request.objects)))
         history = replace(history, answers=replace(history.answers, comparisons=comparisons))
     old = [] if history is None else history.answers.comparisons.objects.tolist()
-    new = [each for each in request.objects if each not in set(old)]
+    listed = list(request.objects) or _described_objects(request.features, old)
+    new = [each for each in listed if each not in set(old)]
     kind, notes = _kind(request, history)
     questions = _questions(request, kind, [*old, *new])
     answered = [] if history is None else answered_questions(history.answers, history.purposes)
@@ -174,7 +177,9 @@ def with_forecast(lists: GeneratedLists, log_step: Callable[[str], None] = lambd
 def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Questions:
     """Return questions about the objects, with all settings of the request checked."""
     if not objects:
-        raise ValueError("there are no objects to ask about; name them with --objects FILE, or give answers")
+        raise ValueError(
+            "there are no objects to ask about; name them with --objects FILE, or give answers, or features with names"
+        )
     focus: Any = list(request.focus) or None
     if focus == ["neighbors"] and "neighbors" not in objects:  # of each object, whichever they are
         focus = "neighbors"
@@ -194,8 +199,16 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
         focus=focus,
         test_share=0,
         repeat_share=0,
+        features=list(request.features) or None,
         random_state=request.seed,
     )
+
+
+def _described_objects(features: Sequence[Features], known: Sequence[Any]) -> list[Any]:
+    """Return the objects that features are about, as those that are known write them."""
+    labels = np.array(list(known))
+    named = [each for each in features if each.objects is not None]
+    return list(dict.fromkeys(label for each in named for label in each.labels_for(labels, new=True).tolist()))
 
 
 def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, list[str]]:
