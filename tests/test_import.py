@@ -18,11 +18,14 @@ HEAVY = [
     "jinja2",
     "dask",
     "distributed",
+    "PIL",
+    "soundfile",
 ]
 MODULES = [
     "nearer", "nearer.embedding", "nearer.datasets", "nearer.evaluation", "nearer.cli.main", "nearer.plotting",
     "nearer.io", "nearer.report", "nearer.checking", "nearer.design", "nearer.embedding.storage",
     "nearer.study",     "nearer.data", "nearer.embedding.clustering", "nearer.comparing",
+    "nearer.features",
 ]  # fmt: skip
 # scikit-learn itself loads pandas where it is installed. Each module is imported in a fork, so by a process that has
 # loaded nothing else of ours.

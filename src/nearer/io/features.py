@@ -11,17 +11,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nearer._common.arrays import FloatArray
+from nearer._common.files import atomic_path, write_text
 from nearer._common.formatting import quote, quote_all
+from nearer._common.tables import coordinate_rows, csv_text, unescape_formula
 from nearer.data.features import Features
 from nearer.data.labels import normalize_name
 from nearer.io.delimited import as_text, read_bytes
 from nearer.io.formats import open_table, read_arrays
 from nearer.io.table import Column
 
-_LABEL_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "image", "file", "filename", "word", "id")
+LABEL_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "image", "file", "filename", "word", "id")
 _NAME_ARRAYS = ("names", "objects", "labels", "filenames", "file_names")
 _NAME_FILES = ("file_names.txt", "filenames.txt", "names.txt", "objects.txt")  # beside an npy file
 _ARRAY_ENDINGS = (".npy", ".npz")
+_TEXT_ENDINGS = (".csv", ".tsv")
+_WRITTEN_ENDINGS = (*_TEXT_ENDINGS, ".npz", ".parquet")
 
 
 def read_features(source: str | PathLike[str], name: str | None = None) -> Features:
@@ -72,10 +76,68 @@ def read_feature_files(sources: Sequence[tuple[str | None, Path]]) -> tuple[Feat
     return found
 
 
+def write_features(features: Features, path: str | PathLike[str]) -> Path:
+    """Write features with labels to a file that `read_features` reads back exactly.
+
+    Parameters
+    ----------
+    features : Features
+    path : str or path
+        The ending of the name says what to write: .csv, .tsv, .npz or .parquet.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = write_features(Features([[0.1, 2.0], [0.4, 1.0]], ["cat", "dog"]), Path(folder) / "known.csv")
+    ...     print(path.read_text().split())
+    ...     print(read_features(path))
+    ['object,1,2', 'cat,0.1,2.0', 'dog,0.4,1.0']
+    Features('known': 2 objects, 2 columns)
+    """
+    path = check_written_ending(path)
+    if features.objects is None:
+        raise ValueError(f"{features.name} has no labels, without which its rows cannot be read back; give objects")
+    labels = [str(each) for each in features.objects.tolist()]
+    columns = [str(number) for number in range(1, features.values.shape[1] + 1)]
+    ending = path.suffix.lower()
+    if ending in _TEXT_ENDINGS:
+        delimiter = "," if ending == ".csv" else "\t"
+        write_text(path, csv_text(coordinate_rows(labels, features.values.tolist(), columns), delimiter=delimiter))
+        return path
+    with atomic_path(path) as part:
+        if ending == ".npz":
+            with part.open("wb") as file:
+                np.savez_compressed(file, features=features.values, names=np.array(labels))
+        else:
+            _write_parquet({"object": labels, **dict(zip(columns, features.values.T, strict=True))}, part)
+    return path
+
+
+def check_written_ending(path: str | PathLike[str]) -> Path:
+    """Return a path to which features can be written, or say by what ending they can be."""
+    if Path(path).suffix.lower() not in _WRITTEN_ENDINGS:
+        raise ValueError(f"{Path(path).name}: the name must end in {' or '.join(_WRITTEN_ENDINGS)}")
+    return Path(path)
+
+
+def _write_parquet(columns: dict[str, Any], path: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import write_table
+    except ModuleNotFoundError as error:
+        raise ValueError("writing Parquet needs pyarrow; pip install pyarrow, or write .csv or .npz") from error
+    write_table(pa.table(columns), path)
+
+
 def _of_table(path: Path, name: str) -> Features:
     table = open_table(path)
     plain = [normalize_name(each) for each in table.names]
-    label = next((plain.index(each) for each in _LABEL_COLUMNS if each in plain), 0)
+    label = next((plain.index(each) for each in LABEL_COLUMNS if each in plain), 0)
     columns = [each for at, each in enumerate(table.names) if at != label]
     if not columns:
         raise ValueError("there is one column; give a column of labels, and columns of numbers")
@@ -84,7 +146,8 @@ def _of_table(path: Path, name: str) -> Features:
     if len(labels) == 0 or (labels == "").any():
         raise ValueError(f"column {quote(table.names[label])} holds the labels, and is empty in some rows")
     values = np.column_stack([_numbers(loaded.columns[each], each) for each in columns])
-    return Features(values, labels.tolist(), name)
+    read = unescape_formula if path.suffix.lower() in _TEXT_ENDINGS else str
+    return Features(values, [read(each) for each in labels.tolist()], name)
 
 
 def _numbers(column: Column, name: str) -> FloatArray:
