@@ -120,6 +120,13 @@ class Covariance(NamedTuple):
         root = self.root(old)
         return self.directions[new] @ root.solve_transposed(root.solve(self.directions[old])).T
 
+    def expected(self, points: FloatArray, new: NDArray[np.intp], old: NDArray[np.intp]) -> FloatArray:
+        """Return the places of new objects expected from those of old ones, (n, p), around a mean that these tell."""
+        root, ones = self.root(old), np.ones((len(old), 1))
+        weights = root.solve_transposed(root.solve(ones))
+        mean = weights.T @ points / weights.sum()
+        return mean + self.regression(new, old) @ (points - mean)
+
     def conditional(self, new: NDArray[np.intp], old: NDArray[np.intp]) -> FloatArray:
         """Return the covariance of new objects given the places of old ones, (k, k)."""
         root = self.root(old)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,18 @@ if TYPE_CHECKING:
 MAX_EXACT_OBJECTS = 300
 N_KRYLOV_BLOCKS = 8
 N_EXTRA_COLUMNS = 2
+
+
+class Root(Protocol):
+    """What makes places of the points that a penalty is on."""
+
+    def times(self, representers: FloatArray, /) -> FloatArray:
+        """Return the places, (n, p)."""
+
+    def transposed_times(self, gradient: FloatArray, /) -> FloatArray:
+        """Return the gradient with respect to the points from that with respect to places, (n, p)."""
+
+
 MAX_CURVATURE_ROWS = 20_000
 
 
@@ -60,7 +72,7 @@ class FactoredProblem:
     spectrum: Spectrum | None = None  # the leading eigenpairs of A^T c, if known already
     rank: int = 2  # columns p of X
     n_threads: int | None = None  # of the compiled loops; as many as the machine allows if left out
-    root: CovarianceRoot | None = None  # S, for points Y that stand for places X = S Y
+    root: Root | None = None  # S, for points Y that stand for places X = S Y
 
     @property
     def n_objects(self) -> int:
@@ -278,9 +290,9 @@ class GraphProblem(FactoredProblem):
         return self.graph.laplacian_product(points) / self.total_weight
 
 
-def _curvature(root: CovarianceRoot | None, objects: NDArray[np.integer]) -> float:
+def _curvature(root: Root | None, objects: NDArray[np.integer]) -> float:
     """Return the unit of a ridge: representers that features stretch have a larger effect on margins."""
-    return 1.0 if root is None else root.mean_curvature(objects)
+    return root.mean_curvature(objects) if isinstance(root, CovarianceRoot) else 1.0
 
 
 class PenaltyValues(NamedTuple):
