@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import pluralize
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.parameters import check_number
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
@@ -71,7 +71,8 @@ class DMOE(DescribedEmbedding, GramEmbedding):
               \ell(\gamma) = \max(1 - \gamma, 0)^a + \nu \max(\gamma - 1, 0)^a
 
     where :math:`c_q` are the weights of the comparisons divided by their sum, or the same problem over matrices of a
-    small rank.
+    small rank. With features of the objects, which give them a covariance :math:`K`, the penalties are
+    :math:`\lambda \,\mathrm{tr}\, G K^{-1} + \frac{\kappa}{2} \lVert K^{-1/2} G K^{-1/2} \rVert_F^2`.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
     of about ten fits; settings that it cannot separate share in the result. There is no search if a penalty with all
@@ -105,6 +106,13 @@ class DMOE(DescribedEmbedding, GramEmbedding):
     device : str, optional
         Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a
         GPU where there is one. The settings are chosen on the processor in any case.
+    features : data frame, dict, array, Features, or a list or dict of several, optional
+        What is known of the objects beforehand, as for `PosteriorEmbedding`: a row of numbers for each, by label, or in
+        the order of the objects. Objects with a row but no answer are on the map, too; those without a row are placed
+        by answers alone. Not for comparisons in files, for a device, and for solvers beyond those named above.
+    feature_share : float in [0, 1), or one for each feature set, optional
+        The share rho of the features in the covariance :math:`K = (1 - \rho) I + \rho K_f`; a single number is divided
+        evenly among sets. Left out: chosen by cross-validation; without a search 0.5.
 
     Attributes
     ----------
@@ -121,6 +129,10 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
     best_index_ : int
         The place in `cv_results_` of the settings of the largest share.
+    feature_share_ : dict of str to float, or None
+        For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.2, 0.5,
+        0.8 and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
+        features.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
@@ -165,16 +177,16 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         """Return the share of each feature set that was asked for; None if they are to be chosen."""
         if self.feature_share is None:
             return None
-        several = isinstance(self.feature_share, Sequence | np.ndarray)
-        shares = list(self.feature_share) if several else [self.feature_share / n_sets] * n_sets
-        for share in shares:
-            check_number("feature_share", share, least=0)
+        if isinstance(self.feature_share, list | tuple | np.ndarray):
+            shares = [check_number("feature_share", share, least=0) for share in self.feature_share]
+        else:
+            shares = [check_number("feature_share", self.feature_share, least=0) / n_sets] * n_sets
         if len(shares) != n_sets or sum(shares) >= 1:
             raise ValueError(
                 "feature_share must be a number below 1, or one for each of "
                 f"{pluralize(n_sets, 'feature set')} that add up to less, got {self.feature_share!r}"
             )
-        return tuple(float(share) for share in shares)
+        return tuple(shares)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         self._kernels: tuple[FeatureKernel, ...] = ()
@@ -198,6 +210,11 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             fitted = fitted.interrupted()
         self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
+        if self._kernels and self.feature_share is None and not any(self._choice.shares):
+            self._warn(
+                f"{quote_all(list(self.feature_share_ or {}))}: cross-validation predicts best without these features; "
+                "they have nothing to do with the answers, or are about other objects or in another order than it seems"
+            )
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
         """Return the cross-validation of the settings that are open; None where there is nothing to choose."""
@@ -330,6 +347,10 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
+        state = vars(self)  # models that were stored before there were features have none
+        state.setdefault("_features", None)
+        state.setdefault("_kernels", ())
+        state.setdefault("feature_share_", None)
         super()._check_state()
         check_calibration(self._calibration)
         if self._features is not None and len(self._features.directions) != self.n_objects_:

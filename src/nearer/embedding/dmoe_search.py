@@ -246,6 +246,7 @@ _MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose b
 MAX_COMPARISONS = 2_000_000
 MAX_SHARES = 8
 _MAX_BEHIND = 2.0  # standard errors
+_MIN_AHEAD = 1.0  # standard errors that features must be ahead of none
 
 
 def can_tune(comparisons: Comparisons) -> bool:
@@ -365,8 +366,9 @@ def cross_validate(
 def search_with_shares(paths: list[Path], n_sets: int, judge: Callable[[list[Path]], SearchResult]) -> SearchResult:
     """Judge paths by the shares of feature sets, too: these by one candidate of each path, the rest at the best shares.
 
-    Several sets are compared first, each alone and all alike, and the share of all together is judged next. Candidates
-    of other shares that could not be told from the best stay, and take part in the average.
+    Several sets are compared first, each alone and all alike, and the share of all together is judged next. Where
+    features are not ahead of none by a standard error, the rest is judged without them. Candidates of other shares that
+    could not be told from the best stay, and take part in the average.
     """
     middle = [path._replace(candidates=path.candidates[len(path.candidates) // 2 :][:1]) for path in paths]
     mix: tuple[float, ...] = (1 / n_sets,) * n_sets
@@ -381,7 +383,10 @@ def search_with_shares(paths: list[Path], n_sets: int, judge: Callable[[list[Pat
     found = judge([_at_shares(path, shares) for shares in options for path in middle])
     if found.interrupted or not found.has_best or all(len(path.candidates) == 1 for path in paths):
         return found
-    best, left = found.best.shares, {found.candidates[place] for place in np.flatnonzero(found.shares)}
+    # The best of many shares is flattered: features that are not clearly better than none are not taken.
+    plain = found.shares[[not any(each.shares) for each in found.candidates]].max()
+    best = options[0] if plain >= found.shares.max() * np.exp(-_MIN_AHEAD) else found.best.shares
+    left = {found.candidates[place] for place in np.flatnonzero(found.shares)}
     others = [path for path in found.paths if path.candidates[0].shares != best and left & {*path.candidates}]
     return judge([*(_at_shares(path, best) for path in paths), *others])
 
