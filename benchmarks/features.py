@@ -1,10 +1,10 @@
 """How many answers features are worth: ``python -m benchmarks.features`` writes the tables of docs/features.md.
 
-Posteriors with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by trial, and
-judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of food, an answer
-to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects. Synthetic objects
-lie where their features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of benchmarks/features.jsonl, from which
-a run that was stopped goes on.
+Posteriors and DMOE with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by
+trial, and judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of food,
+an answer to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects.
+Synthetic objects lie where their features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of
+benchmarks/features.jsonl, from which a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +27,13 @@ from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
 from nearer.datasets import sample_triplets
 from nearer.datasets.public_sets import data_folders
-from nearer.embedding import PosteriorEmbedding
+from nearer.embedding import DMOE, PosteriorEmbedding
 
 RECORDS = RecordFile(Path(__file__).with_suffix(".jsonl"))
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 MULTIPLES = (0.5, 1, 2, 5, 10)
 KINDS = ("plain", "features", "shuffled")
+METHODS = {"": "posterior", "DMOE ": "convex"}  # what the kinds of a method begin with, and the name of its table
 MAX_TEST = 8000
 
 
@@ -101,21 +103,28 @@ def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
     trained = np.isin(world.trials, order[: round(multiple * n)])
     test = world.triplets[rng.permutation(np.flatnonzero(~trained))[:MAX_TEST]]
     answers = Comparisons.from_triplets(world.triplets[trained], trials=world.trials[trained], n_objects=n)
-    features = world.features[rng.permutation(n)] if kind == "shuffled" else world.features
+    features = world.features[rng.permutation(n)] if "shuffled" in kind else world.features
+    features = None if "plain" in kind else features
+    model: DMOE | PosteriorEmbedding
+    if kind.startswith("DMOE"):
+        model = DMOE(2, features=features, random_state=seed)
+    else:
+        model = PosteriorEmbedding(2, features=features, n_jobs=1, random_state=seed)
+    begin = perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = PosteriorEmbedding(2, features=None if kind == "plain" else features, n_jobs=1, random_state=seed)
         likely = model.fit(answers).predict_proba(test)[:, 1]
     error = float(np.mean(np.where(likely == 0.5, 0.5, likely < 0.5)))
-    share = None if model.feature_share_ is None else model.feature_share_["features"].mean
+    share = None if model.feature_share_ is None else model.feature_share_["features"]
     return {
         "world": name, "multiple": multiple, "kind": kind, "seed": seed, "size": len(answers), "trial": seed,
-        "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error, "share": share,
+        "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error,
+        "share": getattr(share, "mean", share), "seconds": perf_counter() - begin,
         "overconfidence": float(np.maximum(likely, 1 - likely).mean()) - (1 - error),
     }  # fmt: skip
 
 
-def run(n_runs: int, names: list[str], n_jobs: int) -> None:
+def run(n_runs: int, names: list[str], methods: list[str], n_jobs: int) -> None:
     """Fit what is missing."""
     from benchmarks.features import _measure as measure  # not of __main__, which other processes do not have
 
@@ -126,7 +135,8 @@ def run(n_runs: int, names: list[str], n_jobs: int) -> None:
         for seed in range(n_runs)
         for name in names
         for multiple in MULTIPLES
-        for kind in KINDS
+        for method in methods
+        for kind in (method + each for each in KINDS)
         if f"{name} {multiple:g} {kind} {seed}" not in done
     ]
     with progress_bar("fits", len(calls)) as bar:
@@ -135,16 +145,16 @@ def run(n_runs: int, names: list[str], n_jobs: int) -> None:
             bar.update()
 
 
-def table() -> str:
-    """Return the mean errors as a table."""
+def table(method: str) -> str:
+    """Return the mean errors of a method as a table."""
     records = RECORDS.read()
     lines = [
-        "| objects | " + " | ".join(f"{multiple:g} n" for multiple in MULTIPLES) + " | share | runs |",
+        f"| {METHODS[method]} | " + " | ".join(f"{multiple:g} n" for multiple in MULTIPLES) + " | share | runs |",
         "| --- |" + " --- |" * (len(MULTIPLES) + 2),
     ]
     for name in WORLDS:
         for kind in KINDS:
-            found = [each for each in records if each["world"] == name and each["kind"] == kind]
+            found = [each for each in records if each["world"] == name and each["kind"] == method + kind]
             if not found:
                 continue
             errors = [[each["error"] for each in found if each["multiple"] == multiple] for multiple in MULTIPLES]
@@ -160,11 +170,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS.values()), choices=list(METHODS.values()))
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()
-    run(options.runs, options.worlds, options.jobs)
+    run(options.runs, options.worlds, [each for each, name in METHODS.items() if name in options.methods], options.jobs)
     text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(re.sub(r"\| objects \|.*?\n\n", table() + "\n\n", text, count=1, flags=re.DOTALL), encoding="utf-8")
+    for method, name in METHODS.items():
+        text = re.sub(rf"\| {name} \|.*?\n\n", table(method) + "\n\n", text, count=1, flags=re.DOTALL)
+    PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -181,11 +181,11 @@ def test_beyond_the_convex_sizes_maps_are_searched():
 def test_an_interrupt_keeps_the_best_so_far(monkeypatch, after):
     calls = []
 
-    def interrupted(candidates, train, closed):
+    def interrupted(candidates, train, closed, features=None):
         calls.append(1)
         if len(calls) == after:
             raise KeyboardInterrupt
-        yield from fit_path(candidates, train, closed)
+        yield from fit_path(candidates, train, closed, features)
 
     monkeypatch.setattr(tuning, "fit_path", interrupted)
     model = DMOE()

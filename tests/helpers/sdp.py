@@ -13,8 +13,20 @@ def svec(matrix: np.ndarray) -> np.ndarray:
     return np.array([matrix[i, j] * (1 if i == j else np.sqrt(2)) for j in range(n) for i in range(j + 1)])
 
 
-def sdp_minimum(rows, n, shares, loss, trace, ridge, specificity=np.inf):
-    """Minimize over (svec G, s, shortfall, excess) with clarabel and return the optimal value."""
+def unsvec(entries: np.ndarray) -> np.ndarray:
+    """The symmetric matrix of an upper triangle."""
+    n = int(np.sqrt(2 * len(entries)))
+    matrix = np.zeros((n, n))
+    i, j = np.array([(i, j) for j in range(n) for i in range(j + 1)]).T
+    matrix[i, j] = matrix[j, i] = entries / np.where(i == j, 1, np.sqrt(2))
+    return matrix
+
+
+def sdp_minimum(rows, n, shares, loss, trace, ridge, specificity=np.inf, covariance=None):
+    """Minimize over (svec G, s, shortfall, excess) with clarabel and return the optimal value.
+
+    With a covariance K the penalties are trace * tr(G K^-1) and ridge / 2 * tr(G K^-1 G K^-1).
+    """
     m, k = len(rows), n * (n + 1) // 2
     has_s = np.isfinite(specificity)
     kernels = [kernel(row, n) for row in rows]
@@ -23,8 +35,10 @@ def sdp_minimum(rows, n, shares, loss, trace, ridge, specificity=np.inf):
     size = k + diagonals.shape[1] + 2 * m
 
     quadratic, linear = np.zeros(size), np.zeros(size)
-    quadratic[:k] = ridge
-    linear[:k] = trace * svec(np.eye(n))
+    precision = np.eye(n) if covariance is None else np.linalg.inv(covariance)
+    linear[:k] = trace * svec(precision)
+    basis = np.array([unsvec(row) for row in np.eye(k)])
+    of_gram = ridge * np.array([svec(precision @ each @ precision) for each in basis])
     if has_s:
         quadratic[k : k + n] = specificity
     for start, price in ((size - 2 * m, 1.0), (size - m, loss.nu)):
@@ -51,7 +65,12 @@ def sdp_minimum(rows, n, shares, loss, trace, ridge, specificity=np.inf):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.NonnegativeConeT(4 * m), clarabel.PSDTriangleConeT(n)]
     answer = clarabel.DefaultSolver(
-        sp.diags_array(quadratic).tocsc(), linear, constraints.tocsc(), right, cones, settings
+        sp.block_diag([sp.csc_array(np.triu(of_gram)), sp.diags_array(quadratic[k:])]).tocsc(),
+        linear,
+        constraints.tocsc(),
+        right,
+        cones,
+        settings,
     ).solve()
     assert str(answer.status) in ("Solved", "AlmostSolved"), answer.status
     return answer.obj_val

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
+from nearer._common.formatting import pluralize, quote_all
+from nearer._common.parameters import check_number
 from nearer._common.randomness import stream
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import seen_objects, with_positive_weight
+from nearer.data.labels import Labels
 from nearer.data.streamed import Judgments, StreamedComparisons
+from nearer.embedding.described import DescribedEmbedding, describe
 from nearer.embedding.distillation import distill_gram
 from nearer.embedding.dmoe_search import (
+    DEFAULT_FEATURE_SHARE,
+    FEATURE_POWER,
     Candidate,
     FixedSettings,
+    Path,
     Rank,
     SearchResult,
     average_predictors,
@@ -24,15 +34,18 @@ from nearer.embedding.dmoe_search import (
     candidate_paths,
     comparisons_per_object,
     cross_validate,
+    search_with_shares,
 )
 from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, check_solver, fit, refine_map, refit_map
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
+from nearer.geometry import embedding_from_gram
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
-from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper
+from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper, Projected
 from nearer.optimize.solvers.descent import DescentSettings
 from nearer.optimize.solvers.device_lbfgs import for_device
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
+from nearer.sampling.features import FeatureKernel, extend_basis, feature_basis
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm(), "factored": Factored()}
@@ -42,12 +55,13 @@ _MAX_OBJECTS_CONVEX, _MAX_COMPARISONS_CONVEX = 500, 50_000
 # The path is the one that candidates are judged along. The last digits are worth 1% of the error on clean answers.
 # It is longer than that of other methods, and such maps are hardly ever folded: one start will do.
 _OF_RANK = Factored(tol=1e-5, path=(0.6, 0.35, 0.2, 0.1, 0.03), n_init=1)
-_SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solver"}
+_SEARCHED_PARAMETERS = {"n_components", "penalty", "nu", "power", "rank", "solver", "features", "feature_share"}
 _MAX_FEW_PER_OBJECT = 15
+_WITH_FEATURES = (ADMM, Paper, ClosedForm, Projected, Factored)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DMOE(GramEmbedding):
+class DMOE(DescribedEmbedding, GramEmbedding):
     r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
 
     Learns a Gram matrix whose margins have a high mean and a small spread, by the convex problem
@@ -57,7 +71,8 @@ class DMOE(GramEmbedding):
               \ell(\gamma) = \max(1 - \gamma, 0)^a + \nu \max(\gamma - 1, 0)^a
 
     where :math:`c_q` are the weights of the comparisons divided by their sum, or the same problem over matrices of a
-    small rank.
+    small rank. With features of the objects, which give them a covariance :math:`K`, the penalties are
+    :math:`\lambda \,\mathrm{tr}\, G K^{-1} + \frac{\kappa}{2} \lVert K^{-1/2} G K^{-1/2} \rVert_F^2`.
 
     What is left open, penalty, nu, power and rank, is chosen by cross-validation within the comparisons, at the price
     of about ten fits; settings that it cannot separate share in the result. There is no search if a penalty with all
@@ -91,6 +106,13 @@ class DMOE(GramEmbedding):
     device : str, optional
         Experimental: "cuda", "cuda:1" and so on, "mps" or "cpu" for ``solver="factored"`` by PyTorch; "auto" takes a
         GPU where there is one. The settings are chosen on the processor in any case.
+    features : data frame, dict, array, Features, or a list or dict of several, optional
+        What is known of the objects beforehand, as for `PosteriorEmbedding`: a row of numbers for each, by label, or in
+        the order of the objects. Objects with a row but no answer are on the map, too; those without a row are placed
+        by answers alone. Not for comparisons in files, for a device, and for solvers beyond those named above.
+    feature_share : float in [0, 1), or one for each feature set, optional
+        The share rho of the features in the covariance :math:`K = (1 - \rho) I + \rho K_f`; a single number is divided
+        evenly among sets. Left out: chosen by cross-validation; without a search 0.5.
 
     Attributes
     ----------
@@ -107,6 +129,10 @@ class DMOE(GramEmbedding):
         smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
     best_index_ : int
         The place in `cv_results_` of the settings of the largest share.
+    feature_share_ : dict of str to float, or None
+        For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.2, 0.5,
+        0.8 and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
+        features.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
@@ -132,6 +158,8 @@ class DMOE(GramEmbedding):
     rank: Rank | None = None
     solver: str | AnySolver = "auto"
     device: str | None = None
+    features: Any = None
+    feature_share: float | Sequence[float] | None = None
     _reused_search: SearchResult = field(init=False)  # of `_with_chosen_settings`
 
     def _check_settings(self) -> None:
@@ -143,14 +171,36 @@ class DMOE(GramEmbedding):
             raise ValueError(f"rank must be an integer >= 1, 'full' or None, got {self.rank!r}")
         if whole and self.solver != "auto":
             raise ValueError(f"rank={self.rank} needs solver='auto', got {self.solver!r}; for maps, set n_components")
+        self._fixed_shares(max(len(as_feature_sets(self.features)), 1))
+
+    def _fixed_shares(self, n_sets: int) -> tuple[float, ...] | None:
+        """Return the share of each feature set that was asked for; None if they are to be chosen."""
+        if self.feature_share is None:
+            return None
+        if isinstance(self.feature_share, list | tuple | np.ndarray):
+            shares = [check_number("feature_share", share, least=0) for share in self.feature_share]
+        else:
+            shares = [check_number("feature_share", self.feature_share, least=0) / n_sets] * n_sets
+        if len(shares) != n_sets or sum(shares) >= 1:
+            raise ValueError(
+                "feature_share must be a number below 1, or one for each of "
+                f"{pluralize(n_sets, 'feature set')} that add up to less, got {self.feature_share!r}"
+            )
+        return tuple(shares)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
+        self._kernels: tuple[FeatureKernel, ...] = ()
+        if self.features is not None:
+            comparisons, self._kernels = describe(self._require_in_memory(comparisons), self.features)
+        self._features = feature_basis(self._kernels, comparisons.objects)
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
         with self._warning_of_early_interrupt():
             found = self._search = self._cross_validate(comparisons, kind)
             self._choice = found.best if found and found.has_best else self._default_settings(comparisons, kind)
             recipe = self._recipe(kind, isinstance(comparisons, Comparisons))
+            if start is not None and len(start) < comparisons.n_objects:  # which features have added
+                start = None
             with limited_blas(recipe.solver.space, comparisons.n_objects):
                 fitted = fit(comparisons, recipe, stream(self.random_state, "start"), start, callback)
                 if isinstance(comparisons, Comparisons):
@@ -160,6 +210,11 @@ class DMOE(GramEmbedding):
             fitted = fitted.interrupted()
         self._store_fit(fitted, comparisons, recipe.solver, start)
         self._report(fitted)
+        if self._kernels and self.feature_share is None and not any(self._choice.shares):
+            self._warn(
+                f"{quote_all(list(self.feature_share_ or {}))}: cross-validation predicts best without these features; "
+                "they have nothing to do with the answers, or are about other objects or in another order than it seems"
+            )
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:
         """Return the cross-validation of the settings that are open; None where there is nothing to choose."""
@@ -171,17 +226,28 @@ class DMOE(GramEmbedding):
                 f"rank={given.rank!r} is that of a Gram matrix, which there is for up to {_MAX_OBJECTS_CONVEX} objects "
                 f"and {_MAX_COMPARISONS_CONVEX} comparisons; leave it out, and set n_components"
             )
-        if not given.penalty.is_open or kind == "other":
+        choose_shares = bool(self._kernels) and given.shares is None
+        if not (given.penalty.is_open or choose_shares) or kind == "other":
             return None
         if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
-        tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
-        rng = self._repeatable_rng("folds")
-        return cross_validate(comparisons, tried, rng, closed=kind == "closed") if tried else None
+        if given.penalty.is_open:
+            tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
+        else:
+            tried = [Path("as passed", (self._default_settings(comparisons, kind),))]
+
+        def judge(paths: list[Path]) -> SearchResult:
+            rng = self._repeatable_rng("folds")
+            return cross_validate(comparisons, paths, rng, closed=kind == "closed", features=self._features)
+
+        if not tried:
+            return None
+        return search_with_shares(tried, len(self._kernels), judge) if choose_shares else judge(tried)
 
     def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
-        return FixedSettings(self.penalty or Penalty.open(), self.nu, self.power, rank)
+        shares = self._fixed_shares(len(self._kernels)) if self._kernels else ()
+        return FixedSettings(self.penalty or Penalty.open(), self.nu, self.power, rank, shares)
 
     def _kind(self, n_objects: int, n_comparisons: int) -> Kind:
         """Return which settings the solver leaves to choose from."""
@@ -205,7 +271,8 @@ class DMOE(GramEmbedding):
         n = comparisons.n_objects if isinstance(comparisons, StreamedComparisons) else seen_objects(comparisons).sum()
         few = paper or kind == "closed" or len(comparisons) <= _MAX_FEW_PER_OBJECT * n
         rank = given.rank or (self.n_components if kind == "factored" else "full")
-        return given.fill(Candidate(usual, float(few), 2, rank))
+        shares = tuple(DEFAULT_FEATURE_SHARE / len(self._kernels) for _ in self._kernels)
+        return given.fill(Candidate(usual, float(few), 2, rank, shares))
 
     def _loss(self) -> TwoSidedHinge:
         return self._choice.loss
@@ -216,8 +283,14 @@ class DMOE(GramEmbedding):
         specificity = choice.penalty.specificity
         if specificity is not None and specificity < np.inf and not isinstance(solver, ADMM):
             raise ValueError(f"specificity={specificity} needs solver='admm', got {self.solver!r}")
+        if self._kernels and not isinstance(solver, _WITH_FEATURES):
+            raise ValueError(
+                f"{type(solver).__name__} cannot take features into account; use solver='auto', or one of "
+                f"{', '.join(each.__name__ for each in _WITH_FEATURES)} without a device"
+            )
         over_points = solver.space == "points" and choice.rank != "full"
-        return Recipe(choice.loss, choice.penalty, solver, int(choice.rank) if over_points else self.n_components)
+        rank = int(choice.rank) if over_points else self.n_components
+        return Recipe(choice.loss, choice.penalty, solver, rank, choice.covariance(self._features))
 
     def _solver(self, kind: Kind) -> AnySolver:
         if not isinstance(self.solver, str):
@@ -240,7 +313,7 @@ class DMOE(GramEmbedding):
         choice, p = self._choice, self.n_components
         best = None if self._search is None else self._search.best_of_rank(p)
         if fitted.predictor is not None and best is None:
-            fitted = refine_map(fitted, comparisons, self._loss())
+            fitted = refine_map(fitted, comparisons, self._loss(), choice.covariance(self._features))
         if kind not in ("auto", "admm"):
             return fitted
         if choice.rank != "full":
@@ -248,7 +321,8 @@ class DMOE(GramEmbedding):
         if choice.rank == p or (choice.rank == "full" and best is None):
             return fitted
         best = best or choice
-        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, _OF_RANK, p))
+        covariance = best.covariance(self._features)
+        return refit_map(fitted, comparisons, Recipe(best.loss, best.penalty, _OF_RANK, p, covariance))
 
     def _average_predictors(self, fitted: Fitted, comparisons: Comparisons, kind: Kind) -> Fitted:
         """Average the Gram matrices by share, then distil the map from the average."""
@@ -259,17 +333,72 @@ class DMOE(GramEmbedding):
             return fitted
         rng, weighted = self._repeatable_rng("questions"), with_positive_weight(comparisons)
         try:
-            predictor = average_predictors(found, comparisons, predictor)
+            predictor = average_predictors(found, comparisons, predictor, self._features)
             fitted = replace(fitted, predictor=predictor)
             points, interrupted = distill_gram(weighted, predictor, found.calibration, fitted.embedding, rng)
         except KeyboardInterrupt:
             return fitted.interrupted()
+        covariance = self._choice.covariance(self._features)
+        if covariance is not None:  # the questions are about objects that are compared
+            seen = np.unique(weighted.rows)
+            others = np.setdiff1d(self._places_known(comparisons), seen)
+            points[others] = covariance.expected(points[seen], others, seen)
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
+        state = vars(self)  # models that were stored before there were features have none
+        state.setdefault("_features", None)
+        state.setdefault("_kernels", ())
+        state.setdefault("feature_share_", None)
         super()._check_state()
         check_calibration(self._calibration)
+        if self._features is not None and len(self._features.directions) != self.n_objects_:
+            raise ValueError(f"its features are not about {self.n_objects_} objects")
+
+    @property
+    def _is_described(self) -> bool:
+        return self._features is not None
+
+    def _places_known(self, comparisons: Comparisons) -> NDArray[np.intp]:
+        """Return the objects with a place: those that are compared, or have features."""
+        known = seen_objects(with_positive_weight(comparisons))
+        if self._features is not None:
+            known |= self._features.described.any(axis=1)
+        return np.flatnonzero(known)
+
+    def _add_objects(self, added: Comparisons) -> None:
+        if self._features is None:
+            super()._add_objects(added)
+        else:
+            self._extend_map(added.objects, added, ())
+
+    def _extend_map(self, objects: Labels, added: Comparisons | None, features: Sequence[Features]) -> None:
+        """Place new objects where features expect them, or where answers and the deviation from there are best."""
+        assert self._features is not None
+        before, known = self.n_objects_, self._places_known(self._require_in_memory(self.comparisons_))
+        new = np.arange(before, len(objects))
+        basis = extend_basis(self._features, self._kernels, objects[before:], features)
+        covariance = basis.covariance(self._choice.shares, FEATURE_POWER)
+        spread = np.linalg.cholesky(covariance.conditional(new, known))
+
+        def extended(points: FloatArray, expected: FloatArray) -> FloatArray:
+            if added is None:
+                return np.vstack([points, expected])
+            return self._placed_points(points, added, (expected, spread))
+
+        self.embedding_ = extended(self.embedding_, covariance.expected(self.embedding_[known], new, known))
+        if hasattr(self, "gram_"):
+            # In the space of the matrix without specificities, where the prior mean is at the origin.
+            gram = self.gram_ - np.diag(self.specificities_)
+            lift = max(0.0, -float(np.linalg.eigvalsh(gram)[0]))
+            points = embedding_from_gram(gram + lift * np.eye(before), before)
+            points = extended(points, covariance.regression(new, known) @ points[known])
+            own = np.full(len(new), self.specificities_[known].mean())
+            larger = points @ points.T + np.diag(np.concatenate([np.zeros(before), own])) - lift * np.eye(len(points))
+            larger[:before, :before] = self.gram_
+            self.gram_, self.specificities_ = larger, np.concatenate([self.specificities_, own])
+        self._features = basis
 
     def _with_chosen_settings(self) -> DMOE:
         """Return an unfitted DMOE with the settings, their shares and the calibration of this fit."""
@@ -280,7 +409,8 @@ class DMOE(GramEmbedding):
             return same
         # Without a Gram matrix there is no rank to ask for.
         rank = self.rank_ if self.solver == "auto" and hasattr(self, "gram_") else self.rank
-        return same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank)
+        shares = self._choice.shares or None
+        return same.set_params(penalty=self.penalty_, nu=self.nu_, power=self.power_, rank=rank, feature_share=shares)
 
     def __sklearn_clone__(self) -> Self:
         copy = super().__sklearn_clone__()
@@ -312,7 +442,10 @@ class DMOE(GramEmbedding):
         for name in ("gram_", "specificities_", "cv_results_", "best_index_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
-        self.penalty_, self.nu_, self.power_, self.rank_ = self._choice.params().values()
+        choice = self._choice
+        self.penalty_, self.nu_, self.power_, self.rank_ = choice.penalty, choice.nu, choice.power, choice.rank
+        names = [kernel.name for kernel in self._kernels]
+        self.feature_share_ = dict(zip(names, choice.shares, strict=True)) if names else None
         if self._search is not None and self._search.has_best:
             self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
         if fitted.predictor is not None:

@@ -11,7 +11,7 @@ how many standard errors it is behind, and the Gram matrices are averaged by the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -26,11 +26,13 @@ from nearer.data.groups import assign_folds, group_indices, restrict_to_seen, wi
 from nearer.embedding.fitting import completed, gram_problem
 from nearer.embedding.predictor import Calibration, Predictor, mean_squared_distance_of_points
 from nearer.model import TwoSidedHinge
+from nearer.optimize.problems.covariance import Covariance
 from nearer.optimize.problems.margins import clear_ties
 from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_spectrum
 from nearer.optimize.problems.sources import InMemory, as_rows
 from nearer.optimize.solvers import ADMM, ClosedForm, Factored, solve
 from nearer.optimize.solvers.driver import AnySolver, limited_blas
+from nearer.sampling.features import FeatureBasis
 
 Rank: TypeAlias = int | Literal["full"]
 
@@ -43,6 +45,9 @@ _HIGH_POWER, _HIGH_POWER_TRACES = 12.0, (0.03, 0.006, 0.0015)
 _SMALL_RANK, _LARGE_RANK = 2, 10
 # Comparisons for each object: maps of small rank are hopeless below the first and fully trusted above the second.
 _MIN_PER_OBJECT, _ENOUGH_PER_OBJECT = 2.5, 10.0
+FEATURE_POWER = 1.5  # of the directions of features: what the prior of `PosteriorEmbedding` expects
+DEFAULT_FEATURE_SHARE = 0.5
+FEATURE_SHARES = (0.0, 0.2, 0.5, 0.8, 0.95)  # of all sets together
 _SEARCH_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
 _SEARCH_FACTORED = Factored(tol=3e-4, max_iter=200, path=())
 
@@ -55,6 +60,7 @@ class Candidate:
     nu: float
     power: float
     rank: Rank
+    shares: tuple[float, ...] = ()  # of the feature sets in the prior variance
 
     @property
     def loss(self) -> TwoSidedHinge:
@@ -63,7 +69,12 @@ class Candidate:
 
     def params(self) -> dict[str, Any]:
         """Return the arguments of DMOE that ask for this setting."""
-        return {"penalty": self.penalty, "nu": self.nu, "power": self.power, "rank": self.rank}
+        settings = {"penalty": self.penalty, "nu": self.nu, "power": self.power, "rank": self.rank}
+        return {**settings, "feature_share": self.shares} if self.shares else settings
+
+    def covariance(self, features: FeatureBasis | None) -> Covariance | None:
+        """Return the prior covariance of the objects by their features; None for that without features."""
+        return features.covariance(self.shares, FEATURE_POWER) if features is not None and any(self.shares) else None
 
 
 class Path(NamedTuple):
@@ -82,6 +93,7 @@ class FixedSettings:
     nu: float | None = None
     power: float | None = None
     rank: Rank | None = None
+    shares: tuple[float, ...] | None = None
 
     def allows(self, candidate: Candidate) -> bool:
         """Whether a candidate, after `fill`, is what was asked for and can be fitted."""
@@ -99,6 +111,7 @@ class FixedSettings:
             penalty=self.penalty.filled_from(candidate.penalty),
             nu=candidate.nu if self.nu is None else self.nu,
             power=candidate.power if self.power is None else self.power,
+            shares=candidate.shares if self.shares is None else self.shares,
         )
 
 
@@ -177,14 +190,20 @@ class PointPredictor:
         return Predictor.from_solution(self.points @ self.points.T)
 
 
-def fit_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor | PointPredictor]:
-    """Return what each candidate of a path makes of comparisons, one after the other."""
-    full = candidates[0].rank == "full"
-    return _fit_gram_path(candidates, train, closed) if full else _fit_points_path(candidates, train)
+def fit_path(
+    candidates: Sequence[Candidate], train: Comparisons, closed: bool, features: FeatureBasis | None = None
+) -> Iterator[Predictor | PointPredictor]:
+    """Return what each candidate of a path, all of the same shares, makes of comparisons, one after the other."""
+    full, covariance = candidates[0].rank == "full", candidates[0].covariance(features)
+    if full:
+        return _fit_gram_path(candidates, train, closed, covariance)
+    return _fit_points_path(candidates, train, covariance)
 
 
-def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: bool) -> Iterator[Predictor]:
-    problem, seen = gram_problem(train, candidates[0].loss)
+def _fit_gram_path(
+    candidates: Sequence[Candidate], train: Comparisons, closed: bool, covariance: Covariance | None
+) -> Iterator[Predictor]:
+    problem, seen = gram_problem(train, candidates[0].loss, covariance)
     margins = problem.margins
     solver: AnySolver = ClosedForm() if closed else _SEARCH_ADMM
     state = None
@@ -195,15 +214,19 @@ def _fit_gram_path(candidates: Sequence[Candidate], train: Comparisons, closed: 
             problem = replace(problem, margins=replace(margins, diagonal=diagonal), loss=candidate.loss)
         solution = completed(solve(candidate.penalty.over_gram_matrices(problem), solver, state))
         state = None if closed else solution.state
-        yield Predictor.over_all_objects(solution.value, seen, train.n_objects, diagonal)
+        yield Predictor.over_all_objects(solution.value, seen, train.n_objects, diagonal, covariance)
 
 
-def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Iterator[PointPredictor]:
+def _fit_points_path(
+    candidates: Sequence[Candidate], train: Comparisons, covariance: Covariance | None
+) -> Iterator[PointPredictor]:
     rank = int(candidates[0].rank)
     # The direction of an object that none of these comparisons mentions would take a place in the start.
     n_objects = train.n_objects
     train, seen = restrict_to_seen(train)
-    problem = FactoredProblem(InMemory(train), candidates[0].loss, rank=rank)
+    root = None if covariance is None else covariance.root(seen)
+    loadings = None if covariance is None else covariance.loadings(seen)
+    problem = FactoredProblem(InMemory(train), candidates[0].loss, rank=rank, root=root)
     spectrum = laplacian_spectrum(problem, rank)
     problem, start = replace(problem, spectrum=spectrum), None
     for candidate in candidates:
@@ -211,8 +234,11 @@ def _fit_points_path(candidates: Sequence[Candidate], train: Comparisons) -> Ite
         points = completed(solve(penalized, _SEARCH_FACTORED, start)).value
         # One point has no gradient out of it: nothing to go on from.
         start = points if np.ptp(points, axis=0).any() else None
-        placed = np.zeros((n_objects, rank))
-        placed[seen] = points - points.mean(axis=0)
+        if loadings is None:
+            placed = np.zeros((n_objects, rank))
+            placed[seen] = points - points.mean(axis=0)
+        else:
+            placed = loadings @ points
         yield PointPredictor(placed)
 
 
@@ -220,6 +246,7 @@ _MIN_UNITS = 10  # trials, or questions: with fewer there is nothing to choose b
 MAX_COMPARISONS = 2_000_000
 MAX_SHARES = 8
 _MAX_BEHIND = 2.0  # standard errors
+_MIN_AHEAD = 1.0  # standard errors that features must be ahead of none
 
 
 def can_tune(comparisons: Comparisons) -> bool:
@@ -297,6 +324,8 @@ class SearchResult:
             columns[f"param_{name}"] = np.array([getattr(each.penalty, name) for each in candidates])
         for name in ("nu", "power", "rank"):
             columns[f"param_{name}"] = np.array([getattr(each, name) for each in candidates], dtype=object)
+        if any(each.shares for each in candidates):
+            columns["param_feature_share"] = np.array([sum(each.shares) for each in candidates])
         for fold, errors in enumerate(self.errors.T):
             columns[f"split{fold}_test_score"] = -errors
         columns["mean_test_score"] = -self.means
@@ -307,14 +336,19 @@ class SearchResult:
 
 
 def cross_validate(
-    comparisons: Comparisons, paths: list[Path], rng: np.random.Generator, *, closed: bool = False
+    comparisons: Comparisons,
+    paths: list[Path],
+    rng: np.random.Generator,
+    *,
+    closed: bool = False,
+    features: FeatureBasis | None = None,
 ) -> SearchResult:
     """Judge the candidates of all paths, fold by fold; an interrupt ends it with the folds that are complete."""
     comparisons = with_positive_weight(comparisons)
     units = group_indices(comparisons)
     n_split, n_held_out = n_splits(comparisons.sample_weight.sum())
     folds = assign_folds(units, n_split, rng)
-    race = _Race(comparisons, units, paths, closed)
+    race = _Race(comparisons, units, paths, closed, features)
     interrupted = False
     with limited_blas("gram", comparisons.n_objects), progress_bar("tune", n_held_out) as bar:
         try:
@@ -329,14 +363,49 @@ def cross_validate(
     return SearchResult(paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
 
 
-def average_predictors(found: SearchResult, comparisons: Comparisons, chosen: Predictor) -> Predictor:
+def search_with_shares(paths: list[Path], n_sets: int, judge: Callable[[list[Path]], SearchResult]) -> SearchResult:
+    """Judge paths by the shares of feature sets, too: these by one candidate of each path, the rest at the best shares.
+
+    Several sets are compared first, each alone and all alike, and the share of all together is judged next. Where
+    features are not ahead of none by a standard error, the rest is judged without them. Candidates of other shares that
+    could not be told from the best stay, and take part in the average.
+    """
+    middle = [path._replace(candidates=path.candidates[len(path.candidates) // 2 :][:1]) for path in paths]
+    mix: tuple[float, ...] = (1 / n_sets,) * n_sets
+    if n_sets > 1:
+        mixes = [mix, *(tuple(float(each == alone) for each in range(n_sets)) for alone in range(n_sets))]
+        scaled = [tuple(DEFAULT_FEATURE_SHARE * each for each in weights) for weights in mixes]
+        compared = judge([_at_shares(path, shares) for shares in scaled for path in middle])
+        if compared.interrupted or not compared.has_best:
+            return compared
+        mix = tuple(share / DEFAULT_FEATURE_SHARE for share in compared.best.shares)
+    options = [tuple(total * weight for weight in mix) for total in FEATURE_SHARES]
+    found = judge([_at_shares(path, shares) for shares in options for path in middle])
+    if found.interrupted or not found.has_best or all(len(path.candidates) == 1 for path in paths):
+        return found
+    # The best of many shares is flattered: features that are not clearly better than none are not taken.
+    plain = found.shares[[not any(each.shares) for each in found.candidates]].max()
+    best = options[0] if plain >= found.shares.max() * np.exp(-_MIN_AHEAD) else found.best.shares
+    left = {found.candidates[place] for place in np.flatnonzero(found.shares)}
+    others = [path for path in found.paths if path.candidates[0].shares != best and left & {*path.candidates}]
+    return judge([*(_at_shares(path, best) for path in paths), *others])
+
+
+def _at_shares(path: Path, shares: tuple[float, ...]) -> Path:
+    name = f"{path.name}, features {' + '.join(f'{share:g}' for share in shares)}"
+    return path._replace(name=name, candidates=tuple(replace(each, shares=shares) for each in path.candidates))
+
+
+def average_predictors(
+    found: SearchResult, comparisons: Comparisons, chosen: Predictor, features: FeatureBasis | None = None
+) -> Predictor:
     """Return the matrices of all candidates with a share, fitted to all comparisons and averaged."""
     scale, best = chosen.size(comparisons), found.best_index
     total = chosen.scaled(found.shares[best])
     for places, members in _remaining(found.paths, found.shares > 0):
         if places == [best]:
             continue
-        fitted = fit_path(members, with_positive_weight(comparisons), closed=False)
+        fitted = fit_path(members, with_positive_weight(comparisons), closed=False, features=features)
         for place, member in zip(places, fitted, strict=True):
             predictor = member.predictor() if isinstance(member, PointPredictor) else member
             size = predictor.size(comparisons)
@@ -358,8 +427,16 @@ def _remaining(paths: list[Path], kept: NDArray[np.bool_]) -> Iterator[tuple[lis
 class _Race:
     """Candidates, and how they stand after the folds run so far."""
 
-    def __init__(self, comparisons: Comparisons, units: NDArray[np.intp], paths: list[Path], closed: bool) -> None:
+    def __init__(
+        self,
+        comparisons: Comparisons,
+        units: NDArray[np.intp],
+        paths: list[Path],
+        closed: bool,
+        features: FeatureBasis | None,
+    ) -> None:
         self.comparisons, self.units, self.paths, self.closed = comparisons, units, paths, closed
+        self.features = features
         count = sum(len(path.candidates) for path in paths)
         self.folds: list[NDArray[np.intp]] = []  # the rows of each
         # Margins of these rows, their mean size being 1; NaN for a candidate that has dropped out.
@@ -374,7 +451,7 @@ class _Race:
         margins = np.full((len(self.behind), len(judged)), np.nan)
         spreads = np.full((len(self.behind), len(judged)), np.nan)
         for places, racing in _remaining(self.paths, np.isfinite(self.behind)):
-            for place, found in zip(places, fit_path(racing, train, self.closed), strict=True):
+            for place, found in zip(places, fit_path(racing, train, self.closed, self.features), strict=True):
                 each = found.margins(judged)
                 size = np.average(np.abs(each), weights=judged.sample_weight)
                 margins[place] = each / size if size > 0 else each

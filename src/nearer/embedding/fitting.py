@@ -16,8 +16,9 @@ from nearer.data.groups import restrict_to_seen, seen_objects
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.predictor import Predictor
-from nearer.geometry import align, double_center, embedding_from_gram, to_principal_axes
+from nearer.geometry import align, double_center, embedding_from_gram, principal_axes_of_seen, to_principal_axes
 from nearer.model import DistanceHinge, Loss
+from nearer.optimize.problems.covariance import Covariance, CovarianceRoot
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
 from nearer.optimize.problems.points import FactoredProblem, Penalty, laplacian_spectrum
@@ -37,6 +38,7 @@ class Recipe(NamedTuple):
     penalty: Penalty
     solver: AnySolver
     rank: int  # dimension of the points, for a solver over points; of the map, for one over Gram matrices
+    covariance: Covariance | None = None  # of all objects, by their features
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +102,15 @@ def completed(solution: Solution[ValueT]) -> Solution[ValueT]:
     return solution
 
 
-def gram_problem(comparisons: Comparisons, loss: Loss) -> tuple[Problem, NDArray[np.intp]]:
+def gram_problem(
+    comparisons: Comparisons, loss: Loss, covariance: Covariance | None = None
+) -> tuple[Problem, NDArray[np.intp]]:
     """Return the problem over Gram matrices of the objects that comparisons mention, and which those are."""
     margins = MarginMap.from_quadruplets(comparisons.oriented, comparisons.n_objects)
     margins, weights = margins.merge_duplicates(comparisons.sample_weight)
     margins, seen = margins.over_seen_objects()
+    if covariance is not None:
+        margins = replace(margins, root=covariance.root(seen))
     return Problem(margins, loss, weights), seen
 
 
@@ -116,12 +122,16 @@ def _fit_gram(comparisons: Comparisons, recipe: Recipe, rng: np.random.Generator
             f"{n} objects need a Gram matrix of {8 * n**2 / 1e9:.0f} GB; take solver='factored', or, if the rows "
             "hold identifiers and not indices 0..n-1, fit Comparisons.from_triplets(rows, objects=np.unique(rows))"
         )
-    problem, seen = gram_problem(comparisons, recipe.loss)
+    problem, seen = gram_problem(comparisons, recipe.loss, recipe.covariance)
     problem = recipe.penalty.over_gram_matrices(problem)
     solution = solve(problem, recipe.solver, rng=rng, callback=callback)
-    embedding = np.zeros((n, recipe.rank))
-    embedding[seen] = embedding_from_gram(double_center(solution.value.matrix), recipe.rank)
-    predictor = Predictor.over_all_objects(solution.value, seen, n, problem.margins.diagonal)
+    if recipe.covariance is None:
+        embedding = np.zeros((n, recipe.rank))
+        embedding[seen] = embedding_from_gram(double_center(solution.value.matrix), recipe.rank)
+    else:
+        embedding = _expand(embedding_from_gram(solution.value.matrix, len(seen)), seen, recipe.covariance)
+        embedding = np.pad(embedding, ((0, 0), (0, max(recipe.rank - len(seen), 0))))[:, : recipe.rank]
+    predictor = Predictor.over_all_objects(solution.value, seen, n, problem.margins.diagonal, recipe.covariance)
     return Fitted(
         embedding, solution, problem.trace, problem.ridge, problem.total_weight, problem.vanishing_trace, predictor
     )
@@ -136,6 +146,8 @@ def fit_points(
 ) -> Fitted:
     """Solve for points; the map is these points, centered, axes in order of falling variance."""
     n = source.n_objects
+    if recipe.covariance is not None:
+        return _fit_described(source, recipe, recipe.covariance, rng, start, callback)
     # Of few objects any that is not mentioned is left out: its direction would take a place in the start of the
     # descent. Of many, only so many that they need not be carried along.
     few = isinstance(source, InMemory) and (n <= _MAX_FEW_OBJECTS or source.comparisons.rows.size < n // 2)
@@ -152,10 +164,43 @@ def fit_points(
     return replace(fitted, embedding=embedding)
 
 
-def _fit_compared(
-    source: Source, recipe: Recipe, rng: np.random.Generator, start: FloatArray | None, callback: Callback | None
+def _fit_described(
+    source: Source,
+    recipe: Recipe,
+    covariance: Covariance,
+    rng: np.random.Generator,
+    start: FloatArray | None,
+    callback: Callback | None,
 ) -> Fitted:
-    loss, penalty, _, rank = recipe
+    """Solve for the representers of the objects that are compared; the others lie where features expect them."""
+    assert isinstance(source, InMemory)
+    among, seen = restrict_to_seen(source.comparisons)
+    root, solver = covariance.root(seen), recipe.solver
+    if np.shape(getattr(solver, "start", None)) == (source.n_objects, recipe.rank):
+        recipe = recipe._replace(solver=replace(solver, start=root.solve(np.asarray(solver.start)[seen])))  # type: ignore[attr-defined,call-arg]
+    begin = None if start is None else root.solve(start[seen])
+    fitted = _fit_compared(InMemory(among), recipe, rng, begin, callback, root)
+    return replace(fitted, embedding=_expand(np.asarray(fitted.solution.value, np.float64), seen, covariance))
+
+
+def _expand(representers: FloatArray, seen: NDArray[np.intp], covariance: Covariance) -> FloatArray:
+    """Return the points of all objects from representers of some, axes in order; those that nothing tells of at 0."""
+    points, among = covariance.loadings(seen) @ representers, np.zeros(len(covariance.own), dtype=bool)
+    among[seen] = True
+    nowhere = ~among & ~covariance.directions.any(axis=1)
+    points[nowhere] = points[among].mean(axis=0)
+    return principal_axes_of_seen(points, among)
+
+
+def _fit_compared(
+    source: Source,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: FloatArray | None,
+    callback: Callback | None,
+    root: CovarianceRoot | None = None,
+) -> Fitted:
+    loss, penalty, rank = recipe.loss, recipe.penalty, recipe.rank
     solver: Any = recipe.solver  # over points
     held_out = None
     if getattr(solver, "validation", 0):
@@ -163,7 +208,7 @@ def _fit_compared(
             raise ValueError("validation needs comparisons in memory; pass solver settings without it")
         train, judge = source.comparisons.split(solver.validation, random_state=rng)
         source, held_out = InMemory(train), as_rows(judge)
-    problem = FactoredProblem(source, loss, held_out=held_out, rank=rank, n_threads=solver.n_threads)
+    problem = FactoredProblem(source, loss, held_out=held_out, rank=rank, n_threads=solver.n_threads, root=root)
     if isinstance(solver, FactoredOnDevice):
         problem = replace(problem, source=solver.copy(source, max_dimensions(problem, solver, start)))
     solver.check(problem)
@@ -180,17 +225,25 @@ def _fit_compared(
         solution = Solution(zero, Outcome.VANISHED, 0, [Progress(0, problem.objective_at_zero, float("nan"))])
     else:
         solution = solve_with_restarts(problem, solver, start, rng, callback)
-    embedding = to_principal_axes(np.asarray(solution.value, np.float64), problem.object_weights > 0)
+    places = problem.places(np.asarray(solution.value, np.float64))
+    embedding = to_principal_axes(places, problem.object_weights > 0)
     return Fitted(embedding, solution, problem.trace, problem.ridge, problem.total_weight, vanishing)
 
 
-def refine_map(fitted: Fitted, comparisons: Comparisons, loss: Loss) -> Fitted:
+def refine_map(fitted: Fitted, comparisons: Comparisons, loss: Loss, covariance: Covariance | None = None) -> Fitted:
     """Return a fit over Gram matrices with its map moved to a minimum of the same problem over points."""
     # The leading part of a Gram matrix of high rank is a poor map of its own: what was cut off had its share in every
     # distance. Descent from there makes up for it.
     if not fitted.embedding.any() or not fitted.solution.outcome.ok:
         return fitted
     rank = fitted.embedding.shape[1]
+    if covariance is not None:
+        among, seen = restrict_to_seen(comparisons)
+        root = covariance.root(seen)
+        problem = FactoredProblem(InMemory(among), loss, fitted.trace, fitted.ridge, rank=rank, root=root)
+        solution = solve(problem, Factored(), root.solve(fitted.embedding[seen]))
+        fitted = replace(fitted, embedding=_expand(solution.value, seen, covariance))
+        return fitted.interrupted() if solution.interrupted else fitted
     problem = FactoredProblem(InMemory(comparisons), loss, fitted.trace, fitted.ridge, rank=rank)
     solution = solve(problem, Factored(), fitted.embedding)
     fitted = replace(fitted, embedding=to_principal_axes(solution.value, problem.object_weights > 0))
@@ -257,9 +310,15 @@ class LossEmbedding(OrdinalEmbedding):
     def _add_objects(self, added: Comparisons) -> None:
         self.embedding_ = self._placed_points(self.embedding_, added)
 
-    def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
-        """Return the given points and those of the objects beyond them."""
-        solution = completed(place_points(points, added, self._loss(), self.trace_ * self._total_weight))
+    def _placed_points(
+        self, points: FloatArray, added: Comparisons, prior: tuple[FloatArray, FloatArray] | None = None
+    ) -> FloatArray:
+        """Return the given points and those of the objects beyond them, with a prior if features are known."""
+        trace = self.trace_ * self._total_weight
+        if prior is None:
+            solution = completed(place_points(points, added, self._loss(), trace))
+        else:
+            solution = completed(place_described_points(points, added, self._loss(), trace, *prior))
         if not solution.outcome.ok:
             self._warn(f"new objects may not be at their best places: {solution.outcome.value}")
         return solution.value
@@ -306,6 +365,38 @@ def place_points(points: FloatArray, comparisons: Comparisons, loss: Loss, trace
     solution = solve(problem, Factored(tol=1e-8), start)
     # The old points come back as they were, to the last bit.
     return replace(solution, value=np.concatenate([points, solution.value[n:]]))
+
+
+def place_described_points(
+    points: FloatArray, comparisons: Comparisons, loss: Loss, trace: float, expected: FloatArray, spread: FloatArray
+) -> Solution[FloatArray]:
+    """Return the points of all objects, the last of which are expected somewhere, with covariance spread spread^T."""
+    n = len(points)
+    root = _Deviations(points, expected, spread)
+    problem = FactoredProblem(
+        InMemory(comparisons), loss, movable=np.arange(len(points) + len(expected)) >= n, rank=points.shape[1]
+    )
+    problem = replace(problem, trace=trace / problem.total_weight, root=root)
+    solution = solve(problem, Factored(tol=1e-8), np.zeros((n + len(expected), points.shape[1])))
+    return replace(solution, value=root.times(solution.value))
+
+
+@dataclass(frozen=True, eq=False)
+class _Deviations:
+    """Places of which the last follow deviations from where they are expected, and the others stay."""
+
+    points: FloatArray  # (n, p)
+    expected: FloatArray  # (k, p)
+    spread: FloatArray  # (k, k)
+
+    def times(self, deviations: FloatArray) -> FloatArray:
+        """Return the places for deviations, (n + k, p), of which the first n are ignored."""
+        return np.concatenate([self.points, self.expected + self.spread @ deviations[len(self.points) :]])
+
+    def transposed_times(self, gradient: FloatArray) -> FloatArray:
+        """Return the gradient with respect to the deviations."""
+        n = len(self.points)
+        return np.concatenate([np.zeros_like(self.points), self.spread.T @ gradient[n:]])
 
 
 def _means_of_near_objects(points: FloatArray, comparisons: Comparisons, n: int) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import logit
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
@@ -16,13 +16,14 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import quote_all
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
-from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.features import Features, as_feature_sets
+from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
-from nearer.data.labels import Labels, read_objects
+from nearer.data.labels import Labels
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
+from nearer.embedding.described import DescribedEmbedding, describe
 from nearer.embedding.distillation import distill_posterior
 from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
@@ -172,7 +173,7 @@ def bimodality_message(labels: list[Any]) -> str:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PosteriorEmbedding(OrdinalEmbedding):
+class PosteriorEmbedding(DescribedEmbedding):
     r"""Bayesian ordinal embedding: all maps that the comparisons leave possible, each as likely as it is.
 
     Answers follow
@@ -303,47 +304,9 @@ class PosteriorEmbedding(OrdinalEmbedding):
             raise ValueError("the map was fitted without features; fit it with features=... to compare it with them")
         return leave_one_out_deviations(posterior.model, posterior.unknowns, self.objects_, self.embedding_)
 
-    def place(
-        self,
-        X: Any = None,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        features: Any = None,
-    ) -> FloatArray:
-        """Put new objects into the map without moving the old ones, by answers, by features, or by both.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            Comparisons that mention the new objects, as for `fit`; left out: features alone place them.
-        features : as for the estimator, by label, optional
-            Rows of the new objects, of the same columns as those that the map was fitted with.
-
-        Returns
-        -------
-        ndarray, shape (k, n_components)
-            The points of the new objects.
-        """
-        check_is_fitted(self)
-        sets = as_feature_sets(features)
-        if not sets:
-            if X is None:
-                raise ValueError("place needs comparisons of the new objects, or their features")
-            return super().place(X, y, sample_weight)
-        if self._posterior.model.features is None:
-            raise ValueError("the map was fitted without features; fit it with features=... to place objects by them")
-        before = self.n_objects_
-        labels = [label for each in sets for label in each.labels_for(self.objects_, new=True).tolist()]
-        objects = read_objects(list(dict.fromkeys([*self.objects_.tolist(), *labels])))
-        if len(objects) == before:
-            raise ValueError("all objects with these features are on the map already")
-        added = None if X is None else as_comparisons(X, y, sample_weight, objects=objects)
-        before_them = self._require_in_memory(self.comparisons_)
-        everything = before_them.reindex(objects) if added is None else self._joined(added)
-        self._extend_map(objects, added, sets)
-        self.objects_, self.n_objects_, self.comparisons_ = objects, len(objects), everything
-        return self.embedding_[before:]
+    @property
+    def _is_described(self) -> bool:
+        return self._posterior.model.features is not None
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
         """Return k maps drawn from the posterior, (k, n_objects_, p), each rotated and scaled onto `embedding_`.
@@ -455,12 +418,7 @@ class PosteriorEmbedding(OrdinalEmbedding):
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons = self._require_in_memory(comparisons)
-        sets = as_feature_sets(self.features)
-        if sets:
-            labels = [label for each in sets for label in each.labels_for(comparisons.objects).tolist()]
-            comparisons = comparisons.reindex(list(dict.fromkeys([*comparisons.objects.tolist(), *labels])))
-        kernels = tuple(FeatureKernel.of(each, comparisons.objects) for each in sets)
+        comparisons, kernels = describe(self._require_in_memory(comparisons), self.features)
         model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
         sampler = self._sampler(model)
         rng = stream(self.random_state, "start")

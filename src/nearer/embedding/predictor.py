@@ -17,8 +17,9 @@ from scipy.special import expit
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.model.answers import answer_probability
-from nearer.optimize.problems.gram import Gram, with_specificities
-from nearer.optimize.problems.margins import MarginMap, clear_ties
+from nearer.optimize.problems.covariance import Covariance
+from nearer.optimize.problems.gram import Gram
+from nearer.optimize.problems.margins import MarginMap, clear_ties, with_specificities
 
 _LAPSE_LOGIT_MEAN, _LAPSE_LOGIT_SD = -4.0, 1.5  # on the scale of log-odds: 2 percent, give or take a factor of four
 _LOG_SLOPE_SD = 1.0  # of the logarithm, around log-odds as they are
@@ -40,9 +41,16 @@ class Predictor(NamedTuple):
         return cls(with_specificities(gram, beyond), beyond)
 
     @classmethod
-    def over_all_objects(cls, found: Gram, seen: NDArray[np.intp], n_objects: int, diagonal: float) -> Self:
-        """Return the predictor for a solution over the objects that are seen."""
-        everywhere = found.expand(seen, n_objects)
+    def over_all_objects(
+        cls,
+        found: Gram,
+        seen: NDArray[np.intp],
+        n_objects: int,
+        diagonal: float,
+        covariance: Covariance | None = None,
+    ) -> Self:
+        """Return the predictor for a solution over the objects that are seen, a representer if features are known."""
+        everywhere = found.expand(seen, n_objects, covariance)
         return cls.from_solution(everywhere.matrix, everywhere.specificities, diagonal)
 
     def margins(self, comparisons: Comparisons) -> FloatArray:

@@ -33,6 +33,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize
 from nearer.data.features import Features
 from nearer.data.labels import Labels
+from nearer.optimize.problems.covariance import Covariance
 
 MAX_DIRECTIONS = 64  # of a feature set
 _MIN_EIGENVALUE = 1e-6
@@ -79,6 +80,15 @@ class FeatureBasis(NamedTuple):
     def has_features(self) -> NDArray[np.bool_]:
         """Which objects are described by some set, (n,)."""
         return np.asarray(self.described.any(axis=1))
+
+    def covariance(self, shares: Sequence[float], power: float) -> Covariance:
+        """Return the covariance K of all objects at given shares of the sets, and one power of all directions."""
+        own, values = np.ones(len(self.described)), np.exp(power * self.log_values)
+        for number, share in enumerate(shares):
+            members = self.owners == number
+            values[members] *= share * np.exp(self.log_values[members]).sum() / values[members].sum()
+            own -= share * self.described[:, number]
+        return Covariance(own, self.directions * np.sqrt(values))
 
     def subset(self, rows: NDArray[np.integer]) -> FeatureBasis:
         """Return the basis over some of the objects."""

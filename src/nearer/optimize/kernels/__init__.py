@@ -9,6 +9,7 @@ survive a fork. Importing this package takes numba's 0.4 seconds: callers import
 from nearer.data.rows import Rows as Rows
 from nearer.optimize.kernels.compiling import default_threads as default_threads
 from nearer.optimize.kernels.gram import normal_cg as normal_cg
+from nearer.optimize.kernels.gram import normal_product as normal_product
 from nearer.optimize.kernels.points import add_gradient as add_gradient
 from nearer.optimize.kernels.points import evaluate as evaluate
 from nearer.optimize.kernels.points import evaluate_stream as evaluate_stream

@@ -8,7 +8,7 @@ from nearer.optimize.kernels.compiling import loop
 
 
 @loop
-def _normal_product(ends, weights, diagonal, gram, own, laplacian):
+def normal_product(ends, weights, diagonal, gram, own, laplacian):
     """Set ``laplacian`` to A^T diag(weights) A (gram + diag(own))."""
     for a in range(laplacian.shape[0]):
         for b in range(laplacian.shape[1]):
@@ -41,7 +41,7 @@ def normal_cg(ends, weights, diagonal, shift, own_shift, right, own_right, gram,
     n = gram.shape[0]
     with_own = np.isfinite(own_shift)
     image = np.empty((n, n))
-    _normal_product(ends, weights, diagonal, gram, own, image)
+    normal_product(ends, weights, diagonal, gram, own, image)
     residual = np.empty((n, n))
     own_residual = np.zeros(n)
     size = 0.0
@@ -61,7 +61,7 @@ def normal_cg(ends, weights, diagonal, shift, own_shift, right, own_right, gram,
     for _ in range(max_iter):
         if size <= goal:
             return True
-        _normal_product(ends, weights, diagonal, direction, own_direction, image)
+        normal_product(ends, weights, diagonal, direction, own_direction, image)
         curvature = 0.0
         for a in range(n):
             own_image = image[a, a] + own_shift * own_direction[a] if with_own else 0.0

@@ -8,6 +8,9 @@ specificity / 2 * ||s||^2: what the common space cannot express about an object.
 and S = -A^T (c v), a lower bound on the minimum is
 
     D(v) = - sum_q c_q phi*(v_q) - ||(S - trace I)_+||_F^2 / (2 ridge) - ||diag(S)||^2 / (2 specificity)
+
+With features the unknown is the representer B of G (see `optimize.problems.covariance`), with the same penalty: margins
+are those of R B R^T + diag(s), and R^T S R takes the place of the first S in the bound.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.model import Loss, TwoSidedHinge
+from nearer.optimize.problems.covariance import Covariance
 from nearer.optimize.problems.margins import MarginMap
 
 
@@ -30,10 +34,15 @@ class Gram(NamedTuple):
     matrix: FloatArray
     specificities: FloatArray | None = None
 
-    def expand(self, seen: NDArray[np.intp], n_objects: int) -> Gram:
-        """Return the solution over all objects, with those not ``seen`` at the origin."""
-        matrix = np.zeros((n_objects, n_objects))
-        matrix[np.ix_(seen, seen)] = self.matrix
+    def expand(self, seen: NDArray[np.intp], n_objects: int, covariance: Covariance | None = None) -> Gram:
+        """Return the solution over all objects, those not ``seen`` at the origin, or where features expect them."""
+        if covariance is None:
+            matrix = np.zeros((n_objects, n_objects))
+            matrix[np.ix_(seen, seen)] = self.matrix
+        else:
+            loadings = covariance.loadings(seen)
+            matrix = loadings @ self.matrix @ loadings.T
+            matrix = (matrix + matrix.T) / 2
         if self.specificities is None:
             return Gram(matrix)
         specificities = np.zeros(n_objects)
@@ -76,7 +85,7 @@ class Problem:
         return value
 
     def objective(self, gram: FloatArray, specificities: FloatArray | None = None) -> float:
-        distances = self.margins.distances(with_specificities(gram, specificities))
+        distances = self.margins.distances(gram, specificities)
         return self.loss.evaluate(*distances, self.shares).value + self.penalty(gram, specificities)
 
     @cached_property
@@ -111,8 +120,9 @@ class Problem:
         """Return D(v), a lower bound on the minimum, for slopes v in the domain of phi* up to rounding."""
         loss = require_prox(self, "the duality gap")
         slopes = loss.clip_slopes(slopes)
-        pull = -self.margins.adjoint(self.shares * slopes)
-        eigenvalues = np.linalg.eigvalsh(pull)
+        weights = self.shares * slopes
+        pull = -self.margins.laplacian(-weights, weights)
+        eigenvalues = np.linalg.eigvalsh(self.margins.to_representer(pull))
         conjugate_penalty, shrink = 0.0, 1.0
         if self.ridge > 0:
             conjugate_penalty += float(np.sum(np.maximum(eigenvalues - self.trace, 0) ** 2)) / (2 * self.ridge)
@@ -122,11 +132,6 @@ class Problem:
         if self.has_specificities:
             conjugate_penalty += float(np.sum((shrink * np.diagonal(pull)) ** 2)) / (2 * self.specificity)
         return -float(self.shares @ loss.conjugate(shrink * slopes)) - conjugate_penalty
-
-
-def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> FloatArray:
-    """Return G + diag(s)."""
-    return gram if specificities is None else gram + np.diag(specificities)
 
 
 def require_prox(problem: Problem, what: str) -> TwoSidedHinge:

@@ -7,7 +7,9 @@ A comparison q has a near pair (i, j) and a far pair (l, k). With the squared di
 of a Gram matrix G its margin is ``(A G)_q = d2(l, k) - d2(i, j)``: linear in G. The adjoint sends weights v on the
 comparisons to ``A^T v``, the Laplacian of a graph whose edges carry signed sums of v. Triplets are quadruplets whose
 pairs share their first object. A *diagonal weight* w other than 1 takes ``w g_aa - 2 g_ab + w g_bb`` in place of the
-squared distance; below 1 it discounts how far an object lies from the center, and so from everything.
+squared distance; below 1 it discounts how far an object lies from the center, and so from everything. With the root S
+of a prior covariance the map takes the representer B of G = S B S^T (see `optimize.problems.covariance`), and its
+adjoint is S^T (A^T v) S.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from scipy.special import ndtr
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import pair_codes
+from nearer.optimize.problems.covariance import CovarianceRoot
 
 Ties: TypeAlias = Literal["half", "satisfied"]
 TIE_RTOL = 1e-12
@@ -37,6 +40,11 @@ def squared_distances(gram: FloatArray, diagonal: float = 1.0) -> FloatArray:
     return lengths[:, None] + lengths[None, :] - 2.0 * gram
 
 
+def with_specificities(gram: FloatArray, specificities: FloatArray | None) -> FloatArray:
+    """Return G + diag(s)."""
+    return gram if specificities is None else gram + np.diag(specificities)
+
+
 @dataclass(frozen=True, eq=False)
 class MarginMap:
     """The map A of a set of comparisons over ``n_objects`` objects."""
@@ -45,6 +53,7 @@ class MarginMap:
     far: NDArray[np.intp]  # (m,); likewise
     n_objects: int
     diagonal: float = 1.0  # weight of the diagonal of G
+    root: CovarianceRoot | None = None  # S, for a map of representers
 
     @classmethod
     def from_quadruplets(cls, quadruplets: NDArray[np.integer], n_objects: int) -> MarginMap:
@@ -82,13 +91,15 @@ class MarginMap:
         pairs = (*np.divmod(self.near, self.n_objects), *np.divmod(self.far, self.n_objects))
         return np.column_stack(pairs).astype(np.int32)
 
-    def distances(self, gram: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def distances(self, gram: FloatArray, specificities: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return the squared distances of the near and of the far pairs, diagonal weighted, (m,) each."""
-        flat = squared_distances(gram, self.diagonal).ravel()
+        if self.root is not None:
+            gram = self.root.congruence(gram)
+        flat = squared_distances(with_specificities(gram, specificities), self.diagonal).ravel()
         return flat.take(self.near), flat.take(self.far)
 
-    def __call__(self, gram: FloatArray) -> FloatArray:
-        near, far = self.distances(gram)
+    def __call__(self, gram: FloatArray, specificities: FloatArray | None = None) -> FloatArray:
+        near, far = self.distances(gram, specificities)
         return far - near
 
     def adjoint(self, weights: FloatArray) -> FloatArray:
@@ -96,7 +107,15 @@ class MarginMap:
         return self.distances_adjoint(-weights, weights)
 
     def distances_adjoint(self, near_weights: FloatArray, far_weights: FloatArray) -> FloatArray:
-        """Return the adjoint of `distances`: the Laplacian of the graph with these edge weights."""
+        """Return the adjoint of `distances` with respect to its first argument."""
+        return self.to_representer(self.laplacian(near_weights, far_weights))
+
+    def to_representer(self, laplacian: FloatArray) -> FloatArray:
+        """Return a gradient with respect to G as one with respect to what the map takes."""
+        return laplacian if self.root is None else self.root.transposed_congruence(laplacian)
+
+    def laplacian(self, near_weights: FloatArray, far_weights: FloatArray) -> FloatArray:
+        """Return the Laplacian of the graph with these edge weights: the gradient with respect to G."""
         n = self.n_objects
         edges = np.zeros((n, n))
         edges += np.bincount(self.near, near_weights, n * n).reshape(n, n)

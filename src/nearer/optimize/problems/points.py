@@ -3,9 +3,10 @@
     minimize over X    sum_q c_q loss(d2(near_q), d2(far_q)) + trace * ||X||_F^2 + ridge / 2 * ||X^T X||_F^2
 
 A value with its gradient costs O(m p + n p^2), in the compiled loops of `optimize.kernels`; nothing of size n^2 is
-made. The comparisons come from a source of `optimize.problems.sources`. All triplets of a graph are such a source, too,
-of which none is written down. A graph is easily folded, so its descent has one dimension more than is wanted, and pays
-more and more for it. `Penalty` holds weights in units that carry over from one set of comparisons to the next.
+made. With features the points stand for places S Y (see `optimize.problems.covariance`). The comparisons come from a
+source of `optimize.problems.sources`. All triplets of a graph are such a source, too, of which none is written down. A
+graph is easily folded, so its descent has one dimension more than is wanted, and pays more and more for it. `Penalty`
+holds weights in units that carry over from one set of comparisons to the next.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from nearer._common.randomness import stream
 from nearer.data.conversions import Graph
 from nearer.data.rows import Rows
 from nearer.model import Compiled, Loss
+from nearer.optimize.problems.covariance import CovarianceRoot
 from nearer.optimize.problems.margins import clear_ties, error_from_margins
 from nearer.optimize.problems.sources import Source
 
@@ -35,6 +37,19 @@ if TYPE_CHECKING:
 MAX_EXACT_OBJECTS = 300
 N_KRYLOV_BLOCKS = 8
 N_EXTRA_COLUMNS = 2
+
+
+class Root(Protocol):
+    """What makes places of the points that a penalty is on."""
+
+    def times(self, representers: FloatArray, /) -> FloatArray:
+        """Return the places, (n, p)."""
+
+    def transposed_times(self, gradient: FloatArray, /) -> FloatArray:
+        """Return the gradient with respect to the points from that with respect to places, (n, p)."""
+
+
+MAX_CURVATURE_ROWS = 20_000
 
 
 class Spectrum(NamedTuple):
@@ -57,10 +72,15 @@ class FactoredProblem:
     spectrum: Spectrum | None = None  # the leading eigenpairs of A^T c, if known already
     rank: int = 2  # columns p of X
     n_threads: int | None = None  # of the compiled loops; as many as the machine allows if left out
+    root: Root | None = None  # S, for points Y that stand for places X = S Y
 
     @property
     def n_objects(self) -> int:
         return self.source.n_objects
+
+    def places(self, points: PointArray) -> PointArray:
+        """Return where the objects lie: the points themselves, or S Y with a prior covariance."""
+        return points if self.root is None else np.ascontiguousarray(self.root.times(points), points.dtype)
 
     @property
     def object_weights(self) -> FloatArray:
@@ -100,22 +120,29 @@ class FactoredProblem:
 
     def loss_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
         """Return the mean loss, without the penalty, and its gradient."""
-        value, gradient = self.source.evaluate(self.loss.compiled, points, self.n_threads)
+        value, gradient = self._evaluate(self.loss.compiled, points)
         gradient /= points.dtype.type(self.total_weight)
         return value / self.total_weight, gradient
 
     def laplacian_product(self, points: TallMatrix) -> TallMatrix:
         """Return A^T c applied to the columns of ``points``, (n, p): the signed Laplacian of the comparisons."""
-        _, twice = self.source.evaluate(Compiled("linear"), points, self.n_threads)
+        _, twice = self._evaluate(Compiled("linear"), points)
         twice /= 2 * self.total_weight
         return twice
+
+    def _evaluate(self, compiled: Compiled, points: Any) -> tuple[float, Any]:
+        """Return the sum of a loss over all comparisons at points, or the places that they stand for; its gradient."""
+        if self.root is None:
+            return self.source.evaluate(compiled, points, self.n_threads)
+        value, gradient = self.source.evaluate(compiled, self.places(points), self.n_threads)
+        return value, np.ascontiguousarray(self.root.transposed_times(gradient), points.dtype)
 
     def held_out_error(self, points: PointArray) -> float:
         """Return the weighted share of held-out comparisons that the map gets wrong, ties counted half."""
         from nearer.optimize import kernels
 
         assert self.held_out is not None
-        margins = clear_ties(*kernels.squared_distances(points, self.held_out, self.n_threads))
+        margins = clear_ties(*kernels.squared_distances(self.places(points), self.held_out, self.n_threads))
         return error_from_margins(margins, self.held_out.weights if self.held_out.weights.size else None)
 
 
@@ -263,6 +290,11 @@ class GraphProblem(FactoredProblem):
         return self.graph.laplacian_product(points) / self.total_weight
 
 
+def _curvature(root: Root | None, objects: NDArray[np.integer]) -> float:
+    """Return the unit of a ridge: representers that features stretch have a larger effect on margins."""
+    return root.mean_curvature(objects) if isinstance(root, CovarianceRoot) else 1.0
+
+
 class PenaltyValues(NamedTuple):
     """All values of a penalty."""
 
@@ -336,7 +368,7 @@ class Penalty:
         return replace(
             problem,
             trace=trace * problem.vanishing_trace,
-            ridge=ridge / problem.total_weight,
+            ridge=ridge * _curvature(problem.margins.root, problem.margins.ends) / problem.total_weight,
             specificity=specificity / problem.total_weight,
         )
 
@@ -351,7 +383,9 @@ class Penalty:
         return replace(
             problem,
             trace=trace * problem.loss.slope_at_zero * max(largest_pull, 0.0),
-            ridge=ridge / problem.total_weight,
+            ridge=ridge
+            * _curvature(problem.root, problem.source.sample(MAX_CURVATURE_ROWS).objects)
+            / problem.total_weight,
         )
 
     def _values(self) -> tuple[float | None, ...]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer.model import TwoSidedHinge
-from nearer.optimize.problems.gram import Gram, Problem, require_prox, with_specificities
+from nearer.optimize.problems.gram import Gram, Problem, require_prox
 from nearer.optimize.solvers.driver import Outcome, Progress, Solver, Space
 from nearer.optimize.solvers.gram import nearest_psd, penalty_prox, shrink_spectrum, solve_normal_equations
 
@@ -114,7 +114,7 @@ class ADMM(Solver):
     def step(self, problem: Problem, state: ADMMState) -> ADMMState:
         loss = require_prox(problem, "solver='admm'")
         gram, specificities = _solve_free_block(problem, state)
-        fitted = problem.margins(with_specificities(gram, specificities))
+        fitted = problem.margins(gram, specificities)
         relaxed_margins = self.relaxation * fitted + (1 - self.relaxation) * state.margins
         relaxed_gram = self.relaxation * gram + (1 - self.relaxation) * state.cone_gram
         margins = loss.prox(relaxed_margins + state.margin_multiplier, 1 / state.rho)
@@ -160,8 +160,9 @@ def _theta(problem: Problem) -> float:
 
 def _solve_free_block(problem: Problem, state: ADMMState) -> tuple[FloatArray, FloatArray | None]:
     """Return the G and s that minimize the augmented Lagrangian."""
-    pull = problem.margins.adjoint(problem.shares * (state.margins - state.margin_multiplier))
-    right = pull + state.theta * (state.cone_gram - state.cone_multiplier)
+    weights = problem.shares * (state.margins - state.margin_multiplier)
+    pull = problem.margins.laplacian(-weights, weights)
+    right = problem.margins.to_representer(pull) + state.theta * (state.cone_gram - state.cone_multiplier)
     own = None
     if state.free_specificities is not None:
         own = problem.specificity / state.rho, np.diagonal(pull).copy(), state.free_specificities

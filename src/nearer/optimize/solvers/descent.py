@@ -116,7 +116,7 @@ def rescale(problem: FactoredProblem, points: FloatArray) -> PointArray:
     from nearer.optimize import kernels
 
     rows = problem.source.sample(SAMPLE_ROWS)
-    near, far = kernels.squared_distances(points, rows, problem.n_threads)
+    near, far = kernels.squared_distances(problem.places(points), rows, problem.n_threads)
     weights = rows.weights if rows.weights.any() else np.ones(len(rows))
     shares = weights / weights.sum()
     typical = float(shares @ np.abs(far - near))

@@ -53,9 +53,60 @@ def solve_normal_equations(
     gram, specificities = np.array(start, np.float64, order="C"), np.array(own_start, np.float64)
     right = np.ascontiguousarray(right, np.float64)
     limit = max(10 * n, 500) if max_iter is None else max_iter
+    if margins.root is not None:
+        return _representer_cg(
+            margins, weights, (shift, own_shift), (right, own_right), (gram, specificities), cut, rtol, limit
+        )
     equations = (margins.ends, weights, margins.diagonal, shift, own_shift, right, own_right)
     ok = normal_cg(*equations, gram, specificities, cut, rtol, limit)
     return gram, specificities, bool(ok)
+
+
+def _representer_cg(
+    margins: MarginMap,
+    weights: FloatArray,
+    shifts: tuple[float, float],
+    right: tuple[FloatArray, FloatArray],
+    start: tuple[FloatArray, FloatArray],
+    cut: float,
+    rtol: float,
+    max_iter: int,
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Solve the equations of `normal_cg` for a representer: G = S B S^T in the product, and its image S^T L S."""
+    from nearer.optimize.kernels import normal_product
+
+    root, with_own = margins.root, bool(np.isfinite(shifts[1]))
+    assert root is not None
+    n = margins.n_objects
+
+    def flat(representer: FloatArray, own: FloatArray) -> FloatArray:
+        return np.concatenate([representer.ravel(), own if with_own else np.zeros(0)])
+
+    def product(unknowns: FloatArray) -> FloatArray:
+        representer, own = unknowns[: n * n].reshape(n, n), unknowns[n * n :]
+        image = np.empty((n, n))
+        gram = np.ascontiguousarray(root.congruence(representer))
+        normal_product(margins.ends, weights, margins.diagonal, gram, own if with_own else np.zeros(n), image)
+        return flat(
+            root.transposed_congruence(image) + shifts[0] * representer,
+            np.diagonal(image) + shifts[1] * own if with_own else own,
+        )
+
+    unknowns, wanted = flat(*start), flat(*right)
+    residual = wanted - product(unknowns)
+    size = float(residual @ residual)
+    goal, direction = max(cut**2 * size, rtol**2 * float(wanted @ wanted)), residual
+    for _ in range(max_iter):
+        if size <= goal:
+            break
+        image = product(direction)
+        step = size / float(direction @ image)
+        unknowns = unknowns + step * direction
+        residual = residual - step * image
+        before, size = size, float(residual @ residual)
+        direction = residual + size / before * direction
+    own = unknowns[n * n :] if with_own else start[1]
+    return unknowns[: n * n].reshape(n, n), own, size <= goal
 
 
 def nearest_psd(matrix: FloatArray, max_rank: int | None = None) -> FloatArray:

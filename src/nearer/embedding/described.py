@@ -1,0 +1,83 @@
+"""Estimators whose objects may come with features: on the map by label, and placed by what is known of them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from nearer._common.arrays import FloatArray
+from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.features import Features, as_feature_sets
+from nearer.data.labels import Labels, read_objects
+from nearer.embedding.base import OrdinalEmbedding
+from nearer.sampling.features import FeatureKernel
+
+
+def describe(comparisons: Comparisons, features: Any) -> tuple[Comparisons, tuple[FeatureKernel, ...]]:
+    """Return comparisons over their objects and those that features describe, and the kernels of the feature sets."""
+    sets = as_feature_sets(features)
+    if sets:
+        labels = [label for each in sets for label in each.labels_for(comparisons.objects).tolist()]
+        comparisons = comparisons.reindex(list(dict.fromkeys([*comparisons.objects.tolist(), *labels])))
+    return comparisons, tuple(FeatureKernel.of(each, comparisons.objects) for each in sets)
+
+
+class DescribedEmbedding(OrdinalEmbedding):
+    """Base of estimators that take features."""
+
+    features: Any
+
+    @property
+    @abstractmethod
+    def _is_described(self) -> bool:
+        """Whether the map was fitted with features."""
+
+    @abstractmethod
+    def _extend_map(self, objects: Labels, added: Comparisons | None, features: Sequence[Features]) -> None:
+        """Place the objects beyond those of the map, by comparisons, by features, or by both."""
+
+    def place(
+        self,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        features: Any = None,
+    ) -> FloatArray:
+        """Put new objects into the map without moving the old ones, by answers, by features, or by both.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Comparisons that mention the new objects, as for `fit`; left out: features alone place them.
+        features : as for the estimator, by label, optional
+            Rows of the new objects, of the same columns as those that the map was fitted with.
+
+        Returns
+        -------
+        ndarray, shape (k, n_components)
+            The points of the new objects.
+        """
+        check_is_fitted(self)
+        sets = as_feature_sets(features)
+        if not sets:
+            if X is None:
+                raise ValueError("place needs comparisons of the new objects, or their features")
+            return super().place(X, y, sample_weight)
+        if not self._is_described:
+            raise ValueError("the map was fitted without features; fit it with features=... to place objects by them")
+        before = self.n_objects_
+        labels = [label for each in sets for label in each.labels_for(self.objects_, new=True).tolist()]
+        objects = read_objects(list(dict.fromkeys([*self.objects_.tolist(), *labels])))
+        if len(objects) == before:
+            raise ValueError("all objects with these features are on the map already")
+        added = None if X is None else as_comparisons(X, y, sample_weight, objects=objects)
+        before_them = self._require_in_memory(self.comparisons_)
+        everything = before_them.reindex(objects) if added is None else self._joined(added)
+        self._extend_map(objects, added, sets)
+        self.objects_, self.n_objects_, self.comparisons_ = objects, len(objects), everything
+        return self.embedding_[before:]
