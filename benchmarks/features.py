@@ -1,8 +1,8 @@
 """How many answers features are worth: ``python -m benchmarks.features`` writes the tables of docs/features.md.
 
 Posteriors and DMOE with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by
-trial, and judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of food,
-an answer to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects.
+trial, and judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of
+food, an answer to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects.
 Synthetic objects lie where their features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of
 benchmarks/features.jsonl, from which a run that was stopped goes on.
 """

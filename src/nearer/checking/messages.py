@@ -106,7 +106,7 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
 
 def _features_share(numbers: _Numbers) -> str:
     low, high = percent(numbers["low"]), percent(numbers["high"])
-    return f"they explain {percent(numbers['mean'])} of how objects differ on the map (95% interval {low} to {high})"
+    return f"they account for {percent(numbers['mean'])} of the variance of the places (95% interval {low} to {high})"
 
 
 def _features_useless(_: Finding, numbers: _Numbers) -> Message:

@@ -287,22 +287,19 @@ class PosteriorEmbedding(DescribedEmbedding):
         return {kernel.name: FeatureShare(*row) for kernel, *row in zip(posterior.kernels, *columns, strict=True)}
 
     def feature_deviations(self) -> list[FeatureDeviation]:
-        """Return how far each object lies from where its features suggest, the least likely first.
-
-        What an object's features suggest is learned from all other objects. A deviation is measured against those that
-        the features leave open: where they explain little (see `feature_share_`), objects lie far from it by rule.
+        """Return how far each object lies from where its features, and the objects like it, suggest.
 
         Returns
         -------
         list of FeatureDeviation
-            With ``object``, ``distance`` (relative to the typical distance between two objects), its 95% interval
-            ``low`` and ``high``, and ``p_value``, of objects that have features.
+            With ``object``, ``distance`` (relative to the typical distance between two objects), and its 95% interval,
+            ``low`` to ``high``, of the objects that have features; those first that lie far away for sure.
         """
         check_is_fitted(self)
         posterior = self._posterior
         if posterior.model.features is None:
             raise ValueError("the map was fitted without features; fit it with features=... to compare it with them")
-        return leave_one_out_deviations(posterior.model, posterior.unknowns, self.objects_, self.embedding_)
+        return leave_one_out_deviations(posterior.model, posterior.unknowns, self.objects_)
 
     @property
     def _is_described(self) -> bool:

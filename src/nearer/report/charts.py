@@ -15,7 +15,7 @@ from nearer._common.formatting import decimals, format_interval, format_number, 
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
-from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, MarginRecord
+from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, FeatureRecord, MarginRecord
 
 WIDTH = 440.0
 _LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters
@@ -164,6 +164,25 @@ def error_chart(error: ErrorRecord) -> Markup:
     )
     unknown = "" if error.ceiling is not None else f"; {BEST_POSSIBLE} not known"
     return axes.drawing(parts, f"Held-out error: {described}; {GUESSING} {decimals(chance)}{unknown}")
+
+
+def shares_chart(sets: Sequence[FeatureRecord]) -> Markup:
+    """Draw the shares of feature sets with their intervals, a row each."""
+    axes = Axes(x=(0.0, 1.0), y=(0.0, 1.0), height=76 + 40 * len(sets), left=18, top=24)
+    parts = axes.frame("share of the variance of the places", y_ticks=())
+    described = []
+    for number, each in enumerate(sets):
+        share, low, high = each.share or 0.0, each.share_low or 0.0, each.share_high or 0.0
+        y = axes.top + 22 + 40 * number
+        x1, x2 = axes.at_x(low), axes.at_x(high)
+        parts.append(line(x1, y, x2, y, "accent stroke"))
+        parts += [line(x, y - 5, x, y + 5, "accent stroke") for x in (x1, x2)]
+        parts.append(dot(axes.at_x(share), y, "accent", 5.5))
+        words = f"{each.name}  {decimals(share)}"
+        half = _LETTER_WIDTH * len(words) / 2
+        parts.append(label(round(min(max(axes.at_x(share), half), WIDTH - half), 2), y - 12, words, "name middle"))
+        described.append(f"{each.name} {decimals(share)} ({format_interval(low, high)})")
+    return axes.drawing(parts, f"Shares of features: {'; '.join(described)}")
 
 
 def margins_chart(margins: MarginRecord) -> Markup:

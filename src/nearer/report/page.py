@@ -97,6 +97,7 @@ def all_sections(results: StudyResults) -> list[Section]:
         ("notes", "Notes on this run", "notes.html", _sections.notes),
         ("map", "The map", "map.html", _map),
         ("trust", "How far to trust it", "figure_and_text.html", _sections.trust),
+        ("features", "Features", "figure_and_text.html", _sections.features),
         ("findings", "Findings about the answers", "findings.html", _sections.findings),
         ("neighbors", "Nearest neighbors", "table.html", _sections.neighbors),
         ("margins", "Margins", "figure_and_text.html", _sections.margins),

@@ -27,7 +27,7 @@ from nearer.report.verdict import (
     setting_value,
     share_of_way,
 )
-from nearer.study.results import MethodRecord, StudyResults
+from nearer.study.results import FeatureRecord, MethodRecord, StudyResults
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
@@ -138,6 +138,57 @@ def _about_ceiling(value: float, results: StudyResults) -> str:
         return words
     share = share_of_way(value, best.error, results.chance)
     return f"{words} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
+
+
+def features(results: StudyResults) -> Content | None:
+    """Show how much of the map comes from features, and which objects answers place elsewhere, if it has any."""
+    sets = results.features
+    if not sets:
+        return None
+    described = [f"{each.name} ({about})" if (about := _size_of(each)) else each.name for each in sets]
+    known = [each for each in sets if each.share is not None]
+    shares = [
+        f"{each.name} {percent(each.share or 0)}"
+        + (f" ({percent(each.share_low)} to {percent(each.share_high)})" if each.share_high is not None else "")
+        for each in known
+    ]
+    first = paragraph(
+        f"Besides the answers, this map was fitted with what is known of the objects: {'; '.join(described)}.",
+        f"Of the variance of the places, the share that features account for was learned from the answers: "
+        f"{'; '.join(shares)}."
+        if shares
+        else "",
+        "Near 0, the map is that of the answers alone.",
+    )
+    honest = (
+        "So this map cannot show that people agree with these features: fit one without them for that. The error on "
+        "held-out answers tells how well it predicts people, as for any map."
+    )
+    figure = None
+    if known and all(each.share_low is not None for each in known):
+        caption = "Share of each set of features in the variance of the places, with 95% intervals."
+        figure = Figure(_charts.shares_chart(known), caption)
+    return {"figure": figure, "paragraphs": [first, _about_deviations(results), honest]}
+
+
+def _size_of(record: FeatureRecord) -> str:
+    if record.n_objects is None or record.n_columns is None:
+        return ""
+    return f"{pluralize(record.n_columns, 'number')} for each of {pluralize(record.n_objects, 'object')}"
+
+
+def _about_deviations(results: StudyResults) -> str:
+    """Return sentences on the objects that answers place farthest from where their features suggest."""
+    found = results.feature_deviations or ()
+    if not found:
+        return ""
+    listed = ", ".join(
+        f"{each.object} ({each.distance:.2f}, {each.low:.2f} to {each.high:.2f})" for each in found[:N_NEIGHBORS]
+    )
+    return (
+        f"The answers place these objects farthest from where their features, and the objects like them, suggest: {listed};"
+        " relative to the typical distance between two objects, posterior means and 95% intervals."
+    )
 
 
 def findings(results: StudyResults) -> Content:
@@ -367,7 +418,18 @@ def _map(results: StudyResults) -> str:
     is_weighted = settings.run.get("weigh_annotators") and settings.weighed
     weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
     size = pluralize(results.n_components, "dimension")
-    return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}"
+    return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
+
+
+def _prior(results: StudyResults) -> str:
+    """Return a sentence on features, if there are some."""
+    if not results.features:
+        return ""
+    listed = "; ".join(
+        f"{each.name}, {_size_of(each)}" + ("" if each.share is None else f", share {decimals(each.share)}")
+        for each in results.features
+    )
+    return f" Features of the objects entered as the prior covariance of the coordinates ({listed})."
 
 
 def _dimension(results: StudyResults) -> str:

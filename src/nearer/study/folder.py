@@ -25,6 +25,7 @@ from nearer._common.tables import coordinate_rows, csv_text
 from nearer.checking import Findings, check_errors, message_of
 from nearer.data.labels import factorize
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.embedding.storage import save_model
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPREAD_FILE, distance_matrix, matrix_csv
@@ -40,6 +41,7 @@ from nearer.study.results import (
     CitationRecord,
     CurveStep,
     DataSummary,
+    DeviationRecord,
     DimensionRecord,
     ErrorRecord,
     FeatureRecord,
@@ -61,6 +63,7 @@ MAP, LOG = "embedding.csv", "log.txt"
 DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
+_N_DEVIATIONS = 10  # that are kept of the largest deviations from features
 _VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -236,6 +239,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         title=provenance.title,
         source=_source(study, provenance),
         features=_features(study, provenance),
+        feature_deviations=_deviations(study),
         counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
         objects=tuple(map(str, model.objects_.tolist())),
         embedding=model.embedding_,
@@ -308,6 +312,14 @@ def _features(study: Study, provenance: Provenance) -> tuple[FeatureRecord, ...]
             )
         )
     return tuple(found) or None
+
+
+def _deviations(study: Study) -> tuple[DeviationRecord, ...] | None:
+    """Return which objects lie farthest from where their features suggest, if the method tells."""
+    if not study.settings.features or not isinstance(study.chosen, PosteriorEmbedding):
+        return None
+    found = study.chosen.feature_deviations()[:_N_DEVIATIONS]
+    return tuple(DeviationRecord(str(each.object), *each[1:]) for each in found)
 
 
 def _reproducibility(study: Study) -> ReproducibilityRecord | None:

@@ -109,6 +109,16 @@ class FeatureRecord(_Record):
 
 
 @dataclass(frozen=True)
+class DeviationRecord(_Record):
+    """How far an object lies from where its features suggest, as `PosteriorEmbedding.feature_deviations` returns it."""
+
+    object: str
+    distance: Amount
+    low: Amount
+    high: Amount
+
+
+@dataclass(frozen=True)
 class DataSummary(_Record):
     """Counts of the comparisons; None for what the answers do not say."""
 
@@ -362,6 +372,7 @@ class StudyResults(Result):
     title: str | None = None
     source: AnswerSource = field(default_factory=AnswerSource)
     features: tuple[FeatureRecord, ...] | None = None
+    feature_deviations: tuple[DeviationRecord, ...] | None = None
     counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
     objects: Annotated[tuple[str, ...], Bounds(1)]
     attributes: dict[str, Column] = field(default_factory=dict)
@@ -507,7 +518,7 @@ class StudyResults(Result):
 
 #: All keys of the file; each must be there, but for those that files of earlier versions lack.
 KEYS = tuple(each.metadata.get("key", each.name) for each in fields(StudyResults))
-_LATER_KEYS = frozenset({"features"})
+_LATER_KEYS = frozenset({"features", "feature_deviations"})
 
 
 def read_results(folder: str | PathLike[str]) -> StudyResults:
