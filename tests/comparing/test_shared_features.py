@@ -1,4 +1,4 @@
-"""A map that was made with features shows nothing about them: they are refused as models, and left out as attributes."""
+"""A map that was made with features shows nothing about them: as models they are refused, as attributes left out."""
 
 import csv
 
@@ -46,7 +46,7 @@ def plain():
     ids=["euclidean", "squares", "cosine", "correlation", "nearly"],
 )
 def test_distances_of_the_same_features_are_refused(model, plain, matrix):
-    matrix = (np.triu(matrix) + np.triu(matrix).T) / 1.0
+    matrix = np.triu(matrix) + np.triu(matrix).T
     with pytest.raises(ValueError, match="the features 'vectors' that the map was made with"):
         compare_matrices(model, {"network": matrix}, n_permutations=19, n_resamples=10, random_state=0)
     assert check_models(plain, {"network": matrix}) == ()
@@ -108,7 +108,7 @@ def study(tmp_path_factory):
 def test_the_command_refuses_the_file_of_the_features(study, capsys):
     arguments = [str(study / "map"), "--with", str(study / "vectors.csv"), "--features"]
     assert main(["compare", *arguments]) == 2
-    assert "without --features" in capsys.readouterr().err
+    assert "a map of the answers alone" in capsys.readouterr().err
 
 
 def test_attributes_that_are_features_are_left_out(study, capsys):

@@ -145,11 +145,9 @@ def _fit_survey(study: Path, folder: Path) -> int:
     with contextlib.suppress(ValueError):  # there is none, or none that can be read
         known = read_results(folder)
         table = study_table(study)
-        used, now = known.features or (), read_feature_files(table.feature_files)
-        is_same = known.source.sha256 == table.digest() and [each.sha256 for each in used] == [
-            each.sha256 for each in now
-        ]
-        if is_same and not known.interrupted:
+        used = [each.sha256 for each in known.features or ()]
+        has_same_features = used == [each.sha256 for each in read_feature_files(table.feature_files)]
+        if has_same_features and known.source.sha256 == table.digest() and not known.interrupted:
             log_note(f"{folder} is the map of these answers")
             return 0
     arguments = ["fit", str(study), "-o", str(folder)]

@@ -38,9 +38,9 @@ def check_models(model: OrdinalEmbedding, models: Mapping[str, ArrayLike]) -> tu
         for name, matrix in models.items():
             if _are_distances_of(np.asarray(matrix, dtype=np.float64), rows, each):
                 raise ValueError(
-                    f"{quote(name)} has the distances of the features {quote(each.name)} that the map was made with, so "
-                    "that their agreement would show nothing; make a map of the answers alone (nearer fit without "
-                    "--features), and compare that"
+                    f"{quote(name)} has the distances of the features {quote(each.name)} that the map was made with, "
+                    "so that their agreement would show nothing; make a map of the answers alone, without features, "
+                    "and compare that"
                 )
     return features_note(model)
 
