@@ -171,7 +171,7 @@ ANSWERS = "anchor,near,far,person\n" + "".join(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["-n", "5"], "there are no objects to ask about; name them with --objects FILE, or give answers"),
+        (["-n", "5"], "there are no objects to ask about; name them with --objects FILE, or give answers or features"),
         (["--objects", "names.txt", "-n", "169"], "there are 168 questions to ask, not 169; ask for fewer with -n"),
         (["answers.csv", "-n", "1", "--participants", "ann"], "'ann' has answered all of them, so that 1 more cannot"),
         (["--objects", "names.txt", "-n", "5", "--focus", "cta,dog,eel"], "--focus: 'cta' is none of the 8 objects"),

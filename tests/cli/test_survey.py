@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from nearer.cli.main import main
-from nearer.study import RunSettings
+from nearer.study import RunSettings, read_results
 from nearer.survey.stimuli import slug_of
 
 NAMES = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
@@ -223,6 +223,36 @@ def test_a_report_of_a_study_needs_nothing_else(answered, capsys):
     assert "<h1>Beasts</h1>" in other.read_text()
     assert '"size"' in other.read_text()
     assert json.loads((answered / "map" / "results.json").read_text())["date"] == results["date"]
+
+
+def test_the_features_of_a_study_are_those_of_its_commands(answered, tmp_path, capsys):
+    text = (answered / "study.toml").read_text()
+    (answered / "study.toml").write_text(text.replace("features = []", 'features = ["vectors.csv"]'))
+    rows = [f"{name},{at},{at**2}" for at, name in enumerate(NAMES)]
+    (answered / "vectors.csv").write_text("\n".join(["object,a,b", *rows]) + "\n")
+    assert main(["survey", "check", str(answered)]) == 0
+    capsys.readouterr()
+    assert main(["check", str(answered), "--json"]) == 0
+    codes = {each["code"] for each in json.loads(capsys.readouterr().out)["findings"]}
+    assert codes & {"features-used", "features-unclear", "features-useless"}
+    quick = ["--quick", "--set", "budget=1"]
+    assert main(["fit", str(answered), "-o", str(answered / "map"), *quick]) == 0
+    results = read_results(answered / "map")
+    assert [each.name for each in results.features] == ["vectors"]
+    capsys.readouterr()
+    assert main(["report", str(answered)]) == 0
+    assert "is the map of these answers" in capsys.readouterr().err
+    plain = ["fit", str(answered), "-o", str(tmp_path / "map"), "--method", "CKL", "--quick"]
+    assert main([*plain, "--without-features"]) == 0
+    assert read_results(tmp_path / "map").features is None
+    assert main(plain) == 2
+    assert main(["ask", str(answered), "-n", "5", "-o", str(tmp_path / "questions.csv")]) == 0
+    (answered / "vectors.csv").write_text("\n".join(["object,a,b", *reversed(rows)]) + "\n")
+    capsys.readouterr()
+    with pytest.MonkeyPatch.context() as patch:  # features have changed, so that the map is made anew
+        patch.setattr("nearer.cli.fit._fit", lambda options: 1)
+        assert main(["report", str(answered)]) == 1
+    assert "first the map" in capsys.readouterr().err
 
 
 def test_a_study_is_not_added_to_a_map(answered, tmp_path, capsys):

@@ -373,3 +373,44 @@ class TestTable:
         put(study, ".DS_Store", b"x")
         put(study, "notes.doc", b"x")
         assert only(study, "warning", "stimuli/notes.doc").startswith("excluded, as its ending is none of txt, png")
+
+
+class TestFeatures:
+    @pytest.fixture
+    def described(self, study):
+        def write(text, features=("features.csv",), name="features.csv"):
+            (study / name).write_text(text, encoding="utf-8")
+            settings(study, features=features)
+            return study
+
+        return write
+
+    def test_a_row_for_each_object_is_all_right(self, described):
+        assert not check_study(described("object,a,b\n" + "".join(f"picture {k}.png,{k},{k * k}\n" for k in range(4))))
+
+    def test_objects_without_a_row_are_named(self, described):
+        study = described("object,a,b\n" + "".join(f"picture {k},{k},{k * k}\n" for k in range(3)))
+        assert "no row for 1 object: 'picture 3'" in only(study, "warning", "features.csv")
+
+    def test_rows_of_other_objects(self, described):
+        study = described("object,a\nhouse,1\ntree,2\ncar,3\n")
+        assert "describes none of the objects" in only(study, "error", "features.csv")
+
+    def test_what_is_no_number(self, described):
+        study = described("object,a\npicture 0,red\npicture 1,2\npicture 2,3\n")
+        assert "is no number" in only(study, "error", "features.csv")
+
+    def test_a_file_that_is_not_there(self, study):
+        settings(study, features=["vectors.npz"])
+        assert "there is no file vectors.npz" in only(study, "error", "study.toml")
+
+    def test_sets_of_one_name(self, described):
+        text = "object,a,b\n" + "".join(f"picture {k},{k},{k * k}\n" for k in range(4))
+        study = described(text, features=["features.csv", "features.tsv"])
+        (study / "features.tsv").write_text(text.replace(",", "\t"), encoding="utf-8")
+        assert "name them" in only(study, "error", "study.toml")
+
+    def test_a_value_that_is_no_list_of_names(self, study):
+        text = settings_text(consent="I agree.", per_person=10).replace("features = []", "features = 3")
+        (study / "study.toml").write_text(text, encoding="utf-8")
+        assert "must be the name of a file, or a list" in only(study, "error", "study.toml")

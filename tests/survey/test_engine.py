@@ -70,6 +70,45 @@ def test_without_answers_there_is_nothing_to_propose(served, engine):
     assert n_proposed(served) == 0
 
 
+@pytest.fixture
+def described(make_study, serve, quick):
+    """A study of objects with features, served."""
+    folder = make_study(
+        questions={"per_person": 20, "practice": 0},
+        sampling={"method": "active", "test_share": 0.2, "repeat_share": 0.0},
+        features="vectors.csv",
+    )
+    rows = [f"{name},{at},{at**2},{-at}" for name, at in PLACES.items()]
+    (folder / "vectors.csv").write_text("\n".join(["object,a,b,c", *rows]), encoding="utf-8")
+    return serve(folder)
+
+
+def test_with_features_the_first_questions_are_chosen(described):
+    engine = Engine(described.study, described.writer.database)
+    assert engine.update()
+    assert n_proposed(described) > 100
+    assert not engine.update()  # enough for now
+    described.person().finish(nearest(described))
+    asked = purposes(described)
+    assert asked.count("information") >= 14
+    assert "start" not in asked
+    assert engine.update()
+    assert engine.questions.model_.feature_share_ is not None
+
+
+def test_the_features_of_a_study_are_by_position(described):
+    (features,) = described.study.features
+    labels = [described.study.labels[at] for at in features.objects.tolist()]
+    assert features.values[:, 0].tolist() == [PLACES[label] for label in labels]
+    assert features.name == "vectors"
+
+
+def test_features_that_cannot_be_read_are_found_before_anybody_is_asked(make_study, serve):
+    folder = make_study(features=["nowhere.csv"])
+    with pytest.raises(ValueError, match="no file nowhere"):
+        serve(folder)
+
+
 def test_what_is_proposed_is_asked(served, engine):
     served.person().finish(nearest(served))
     assert "information" not in purposes(served)

@@ -150,9 +150,15 @@ def check_errors(answers: Answers, *, n_components: int = 2, features: Sequence[
     return Findings(found.source, tuple(finding for finding in found if finding.severity == "error"))
 
 
-def check_collected(answers: Answers, *, n_components: int = 2, random_state: RandomState = None) -> Findings:
+def check_collected(
+    answers: Answers,
+    *,
+    n_components: int = 2,
+    random_state: RandomState = None,
+    features: Sequence[Features] = (),
+) -> Findings:
     """Check answers that still come in: the people who give them, and how they are recorded."""
-    return _run(COLLECTION_CHECKS, Context(answers, n_components, _seed(random_state)))
+    return _run(COLLECTION_CHECKS, Context(answers, n_components, _seed(random_state), features=features))
 
 
 def _seed(random_state: RandomState) -> int:

@@ -93,19 +93,27 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
-def add_features(parser: argparse._ActionsContainer, about: str) -> None:
-    """Add files of features; ``about`` is what becomes of them."""
+def add_features(parser: argparse._ActionsContainer, about: str, *, of_study: bool = False) -> None:
+    """Add files of features; ``about`` is what becomes of them, ``of_study``: those of study.toml are the default."""
     parser.add_argument(
         "--features", type=named_file, action="append", default=[], metavar="[NAME=]FILE",
         help=f"what is known of the objects, {about}: a row of numbers for each, as CSV, Parquet, npz, or npy with a "
-        "list of names; may be given again for further sets",
+        f"list of names; may be given again for further sets{' (default: those of study.toml)' if of_study else ''}",
     )  # fmt: skip
+    if of_study:
+        parser.add_argument(
+            "--without-features", action="store_true", help="go by answers alone, even if study.toml names features"
+        )
 
 
 def features_of(options: argparse.Namespace) -> tuple[FeatureFile, ...]:
     """Return the feature sets that the options name, or else those in the settings of a study; after `read_file`."""
     from nearer.io.features import read_feature_files
 
+    if getattr(options, "without_features", False):
+        if options.features:
+            raise ValueError("--features and --without-features contradict each other; leave out one of them")
+        return ()
     study: StudyTable | None = getattr(options, "study_table", None)
     given = options.features or ([] if study is None else list(study.feature_files))
     return read_feature_files(given)

@@ -236,6 +236,7 @@ def _dimension(train: Comparisons, seed: int) -> int:
 
 def _matrices(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_matrices, read_matrix
+    from nearer.comparing.shared_features import check_models
     from nearer.study import StoredStudy
 
     (folder, *others) = options.file
@@ -252,6 +253,7 @@ def _matrices(options: argparse.Namespace) -> Result:
     for each in read:
         for note in each.notes:
             log_note(f"{each.name}: {note}")
+    check_models(stored.model, {each.name: each.matrix for each in read})  # before anything is fitted
     full, noise, people, notes = _resampled(options, stored.model)
     found = compare_matrices(
         full,

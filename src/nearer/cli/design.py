@@ -73,7 +73,7 @@ def _add_ask(commands: Commands) -> None:
         "--objects", type=Path, metavar="FILE",
         help="names of the objects, one on each line or in a column called object (default: those of the answers)",
     )  # fmt: skip
-    add_features(parser, "by which questions are chosen before there are answers")
+    add_features(parser, "by which questions are chosen before there are answers", of_study=True)
     parser.add_argument(
         "--dimensions", type=dimensions, metavar="P",
         help="dimensions of the map that the questions are for (default: those of study.toml, or chosen by answers)",

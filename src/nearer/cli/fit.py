@@ -67,7 +67,7 @@ def add(commands: Commands) -> None:
         "--dimensions", type=dimensions, metavar="P",
         help="dimensions of the map that the answers are for (default: 2, or those of study.toml)",
     )  # fmt: skip
-    add_features(check, "whose labels are compared with those of the answers, and what they say with what people said")
+    add_features(check, "to see whether they fit the answers", of_study=True)
     add_seed(check)
     fit = add_command(commands, "fit", "learn a map from a file of answers", _FIT, command=_fit)
     add_file(fit)
@@ -85,7 +85,7 @@ def add(commands: Commands) -> None:
         "--set", type=pairs, default={}, dest="parameters", metavar="NAME=VALUE,...",
         help="settings of the method, such as trace=0.01",
     )  # fmt: skip
-    add_features(group, "which make up for missing answers as far as they agree with those there are")
+    add_features(group, "which make up for missing answers as far as they agree with those there are", of_study=True)
     add_seed(group)
     group.add_argument("--title", help="title of the report (default: the name of the file)")
     group.add_argument(

@@ -207,6 +207,7 @@ def _placed_by(n_answers: int, by_features: bool) -> str:
 
 def _axes(options: argparse.Namespace) -> int:
     from nearer.comparing import fit_properties
+    from nearer.comparing.shared_features import features_note, own_columns
     from nearer.evaluation.distances import compared_objects
     from nearer.study import StoredStudy
     from nearer.study.figures import read_attributes
@@ -225,6 +226,12 @@ def _axes(options: argparse.Namespace) -> int:
     if options.attributes is not None:
         columns = dict(read_attributes(options.attributes, objects))
     seen = compared_objects(stored.model)
+    own = own_columns(stored.model, columns)
+    for name, features in own.items():
+        log_note(
+            f"{quote(name)} is not fitted: the map was made with it, as one of the features {quote(features)}; "
+            "fit it to a map of the answers alone"
+        )
     lines, figures = [], {}
     if rotates:
         axes, note = _rotation(options, stored.results, columns, seen)
@@ -238,9 +245,13 @@ def _axes(options: argparse.Namespace) -> int:
         known = {
             column: [cell if at else None for cell, at, use in zip(of, seen, used, strict=True) if use]
             for column, of in columns.items()
-            if column not in (options.within, options.along, options.copies)
+            if column not in (options.within, options.along, options.copies) and column not in own
         }
         points = stored.results.embedding[used]
+        if not known:
+            raise ValueError(f"{options.attributes} has no attribute that the map was not made with")
+        for note in features_note(stored.model):
+            log_note(note)
         fits = fit_properties(points, known, level=options.level, random_state=options.seed, **randomized)
         written = [] if options.out is None else _write_properties(fits, stored.results, options.out)
         lines[:0] = [str(fits), *([f"written to {options.out}: {', '.join(written)}"] if written else [])]

@@ -138,12 +138,16 @@ def _report(options: argparse.Namespace) -> int:
 def _fit_survey(study: Path, folder: Path) -> int:
     """Make the map of a survey, unless it is that of these very answers; return the status of `nearer fit`."""
     from nearer.cli import fit
+    from nearer.io.features import read_feature_files
     from nearer.study import read_results
     from nearer.survey.exporting import study_table
 
     with contextlib.suppress(ValueError):  # there is none, or none that can be read
         known = read_results(folder)
-        if known.source.sha256 == study_table(study).digest() and not known.interrupted:
+        table = study_table(study)
+        used = [each.sha256 for each in known.features or ()]
+        has_same_features = used == [each.sha256 for each in read_feature_files(table.feature_files)]
+        if has_same_features and known.source.sha256 == table.digest() and not known.interrupted:
             log_note(f"{folder} is the map of these answers")
             return 0
     arguments = ["fit", str(study), "-o", str(folder)]

@@ -7,7 +7,7 @@ of the same answers it is too small.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -24,7 +24,9 @@ from nearer._common.formatting import decimals, format_interval, pluralize, quot
 from nearer._common.parameters import check_level
 from nearer._common.results import Result, Rows
 from nearer.comparing.results import Comparison, holm, is_significant
+from nearer.comparing.shared_features import features_note, features_of_map
 from nearer.data.comparisons import Comparisons
+from nearer.data.features import Features
 from nearer.data.groups import group_indices, restrict_to_seen
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.distances import compared_objects
@@ -210,6 +212,7 @@ def compare_maps(
     distances = None if covariances is None else squared_distances(apart, covariances)
     p_values = None if distances is None else holm(chi2.sf(distances, apart.shape[1]).tolist())
     between, opposite = (pdist(each) for each in points)
+    untested = () if covariances is not None else ("a map has no ellipses, so that displacements are not tested",)
     return MapComparison(
         (one.name, other.name),
         np.array(shared),
@@ -225,8 +228,27 @@ def compare_maps(
         None if p_values is None else np.array(p_values, dtype=np.float64),
         _error_on(one, other, level),
         _error_on(other, one, level),
-        () if covariances is not None else ("a map has no ellipses, so that displacements are not tested",),
+        (*_notes_on_features(one, other), *untested),
     )
+
+
+def _notes_on_features(one: _Map, other: _Map) -> tuple[str, ...]:
+    """Return what a reader should know of features that the maps were made with."""
+    shared = [each.name for each in features_of_map(one.model) if _is_among(each, features_of_map(other.model))]
+    if shared:
+        return (
+            f"both maps were made with the features {quote_all(shared)}: they agree by these however people answered",
+        )
+    return tuple(note for each in (one, other) for note in features_note(each.model, f"the map {each.name} was"))
+
+
+def _is_among(features: Features, others: Sequence[Features]) -> bool:
+    """Whether a set has the values of another one, for the objects of both."""
+    if features.objects is None:
+        return any(np.array_equal(features.values, each.values) for each in others)
+    rows = [each.of(features.objects) for each in others if each.values.shape[1] == features.values.shape[1]]
+    known = [np.isfinite(each).all(axis=1) for each in rows]
+    return any(at.any() and np.allclose(each[at], features.values[at]) for each, at in zip(rows, known, strict=True))
 
 
 def _read(source: Any, has_title: bool, title: str) -> _Map:

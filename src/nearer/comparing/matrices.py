@@ -37,6 +37,7 @@ from nearer.comparing.matrix_tests import (
     tied_share,
 )
 from nearer.comparing.results import Comparison, Estimate, holm, p_text, plot_estimates
+from nearer.comparing.shared_features import check_models
 from nearer.data.conversions import read_dissimilarities
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.dimension import NO_DIMENSION
@@ -220,7 +221,7 @@ def compare_matrices(
     ----------
     distances : fitted estimator, or array-like, shape (n, n)
         What is to be explained: of a map, the distances in all dimensions (see `full_posterior`, which is fitted where
-        the map has no such draws).
+        the map has no such draws). Distances of the features that a map was made with are refused as models of it.
     models : mapping from str to array-like, shape (n, n)
         Symmetric, objects in the same order, NaN where a model says nothing.
     measure : {"spearman", "kendall", "tau-a", "pearson"}
@@ -258,7 +259,9 @@ def compare_matrices(
     models = {str(key): matrix for key, matrix in models.items()}
     rng = stream(random_state, "split")
     of_map: tuple[ArrayLike, tuple[str, ...], bool] = distances, (), True
+    made_with: tuple[str, ...] = ()
     if isinstance(distances, OrdinalEmbedding):
+        made_with = check_models(distances, models)
         of_map = _of_map(distances, rng)
     own, notes, is_full = of_map
     matrices = [read_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
@@ -282,7 +285,7 @@ def compare_matrices(
         fits.append(ModelFit(key, float(estimates[k]), low, high, reach[0], reach[1], tests[k].p_value, every, ties))
     ceiling = None if noise is None else noise.subset(known).ceiling(matrices[0], (rows, columns), measure)
     differences = _differences(list(models), estimates, drawn, maps, level) if is_full else ()
-    notes = (*notes, *_notes(fits, measure, len(known)))
+    notes = (*made_with, *notes, *_notes(fits, measure, len(known)))
     return MatrixComparison(tuple(fits), differences, ceiling, measure, len(known), len(rows), level, notes)
 
 

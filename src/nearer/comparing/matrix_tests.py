@@ -267,7 +267,10 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
         raise ValueError(
             "its comparisons are not in memory, which a posterior in all dimensions needs; fit a map to a part of them"
         )
-    full = PosteriorEmbedding(n_objects=model.n_objects_, budget=_BUDGET_SECONDS, random_state=random_state)
+    features = getattr(chosen, "features", None)
+    full = PosteriorEmbedding(
+        n_objects=model.n_objects_, budget=_BUDGET_SECONDS, features=features, random_state=random_state
+    )
     return full.fit(comparisons)
 
 

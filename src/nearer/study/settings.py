@@ -130,9 +130,7 @@ class RunSettings:
             parameters |= {"penalty": replace(Penalty.open(), **given)} if given else {}
         if self.features and not takes_features(self.method):
             others = ", ".join(name for name in METHOD_CLASSES if takes_features(name))
-            raise ValueError(
-                f"the method {self.method!r} takes no features; choose {others}, or leave out the features"
-            )
+            raise ValueError(f"the method {self.method!r} takes no features; choose {others}, or leave features out")
         known = sorted(set(kind().get_params()) - {"n_components", "random_state", "n_objects", "features"})
         unknown = [key for key in parameters if key not in known]
         if unknown:

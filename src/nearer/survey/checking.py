@@ -54,6 +54,7 @@ def check_study(folder: Path) -> list[Problem]:
     problems += _check_settings(settings)
     problems += _check_permissions(folder, settings)
     problems += _check_counts(settings, len(stimuli))
+    problems += _check_features(folder, settings, stimuli)
     problems += _check_captions(stimuli)
     problems += _check_files(stimuli)
     problems += _check_duplicates(stimuli)
@@ -109,6 +110,27 @@ def _check_counts(settings: Settings, n_objects: int) -> Iterator[Problem]:
     if settings.dimensions >= n_objects:
         what = f"is {settings.dimensions}, which is no less than the number of objects; write 2"
         yield setting_problem("warning", "dimensions", what)
+
+
+def _check_features(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
+    """Yield what is wrong with the files of features."""
+    from nearer.survey.study import feature_paths, known_features, repeated_names
+
+    labels, sets = sorted(stimuli), []
+    for name, path in feature_paths(folder, settings):
+        try:
+            found = known_features(name, path, labels)
+        except ValueError as error:
+            what = str(error).removeprefix(f"{path.name}: ")
+            yield Problem("error", path.name if path.is_file() else SETTINGS_FILE, what)
+            continue
+        sets.append(found)
+        missing = sorted(set(labels) - set([] if found.objects is None else found.objects.tolist()))
+        if missing:
+            what = f"it has no row for {pluralize(len(missing), 'object')}: {quote_all(missing)}; add them if you can"
+            yield Problem("warning", path.name, what)
+    if wrong := repeated_names(sets):
+        yield setting_problem("error", "features", wrong)
 
 
 def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:

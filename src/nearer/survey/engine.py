@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from nearer._common.formatting import pluralize
 from nearer.checking.doctor import check_collected
+from nearer.data.features import Features
 from nearer.design import Questions
 from nearer.design.mix import OTHER, PURPOSES, REPEAT, START, TEST
 from nearer.evaluation.ceiling import noise_ceiling
@@ -86,7 +87,8 @@ class Engine:
             left_out = frozenset(connection.execute(select(people.c.id).where(people.c.left_out)).scalars())
             new = self._new_answers(connection, left_out)
             n_proposals = connection.execute(select(func.count()).select_from(proposals)).scalar_one()
-        enough = not self.proposes or not self.n_learned or n_proposals >= _N_PROPOSALS // 2
+        knows_nothing = not self.n_learned and not self.questions.features_
+        enough = not self.proposes or knows_nothing or n_proposals >= _N_PROPOSALS // 2
         if not new and enough:
             return False
         self._learn(new)
@@ -119,7 +121,7 @@ class Engine:
         settings = self.study.settings
         self.questions = Questions(
             len(self.study.labels), settings.dimensions, settings.kind,
-            test_share=0.0, repeat_share=0.0, random_state=self.seed,
+            test_share=0.0, repeat_share=0.0, features=self.study.features or None, random_state=self.seed,
         )  # fmt: skip
         self.n_learned, self.n_fitted = 0, 0
         self.fitted_at, self.next_fit = 0.0, 0.0
@@ -196,7 +198,9 @@ class Engine:
         with self.database.reading() as connection:
             found = answers_of(connection, self.study)
             left_out = set(connection.execute(select(people.c.name).where(people.c.left_out)).scalars())
-        analysis |= analyze_people(found, self.study.settings.dimensions, left_out, self.analysis)
+        analysis |= analyze_people(
+            found, self.study.settings.dimensions, left_out, self.analysis, self.study.features_by_label
+        )
         self.analysis = analysis
         with self.database.engine.begin() as connection:
             write_fact(connection, ANALYSIS, json.dumps(analysis))
@@ -234,13 +238,17 @@ def analyze_map(questions: Questions, study: Study) -> dict[str, Any]:
 
 
 def analyze_people(
-    answers: Answers, n_components: int, left_out: Collection[str], before: Mapping[str, Any]
+    answers: Answers,
+    n_components: int,
+    left_out: Collection[str],
+    before: Mapping[str, Any],
+    features: Sequence[Features] = (),
 ) -> dict[str, Any]:
     """Return the findings of `nearer check` on the answers so far, and the flags of each person.
 
     People who are excluded are not judged any more; they keep their flags from ``before``, the last analysis.
     """
-    findings = check_collected(answers, n_components=n_components, random_state=0)
+    findings = check_collected(answers, n_components=n_components, random_state=0, features=features)
     kept = {person: flags for person, flags in before.get("people", {}).items() if person in left_out}
     return {"findings": findings.to_dicts(), "people": {**kept, **findings.flags()}}
 

@@ -19,7 +19,15 @@ from nearer.io.multi_file import FileList
 from nearer.io.writing import question_columns
 from nearer.survey.session import correct_options
 from nearer.survey.store import answers, people, questions
-from nearer.survey.study import SEPARATOR, UNCOUNTED_PURPOSES, Study, read_study, split_labels, split_numbers
+from nearer.survey.study import (
+    SEPARATOR,
+    UNCOUNTED_PURPOSES,
+    Study,
+    feature_paths,
+    read_study,
+    split_labels,
+    split_numbers,
+)
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -106,7 +114,7 @@ def study_table(folder: Path) -> StudyTable:
     name = folder.resolve().name
     return StudyTable(
         (folder,), name, study.settings.title or name, columns=columns, catches=catches,
-        n_components=study.settings.dimensions,
+        n_components=study.settings.dimensions, feature_files=tuple(feature_paths(folder, study.settings)),
     )  # fmt: skip
 
 

@@ -81,6 +81,8 @@ def settings_text(**settings: object) -> str:
 
 def _toml_value(value: object) -> str:
     """Return a value in TOML; a text of several lines between three quotes."""
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_toml_value, value))}]"
     if not isinstance(value, str):
         return str(value)
     if "\n" not in value:

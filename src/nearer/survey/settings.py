@@ -22,7 +22,7 @@ from nearer._common.formatting import format_number, intcomma, quote
 SETTINGS_FILE = "study.toml"
 MIN_CONTRAST = 3.0  # of buttons against the page (WCAG 2.1, criterion 1.4.11)
 TABLES: dict[str, tuple[str, ...]] = {
-    "": ("title", "question", "kind", "language"),
+    "": ("title", "question", "kind", "language", "features"),
     "texts": ("welcome", "consent", "thanks"),
     "questions": ("per_person", "practice", "catch", "break_every", "dimensions"),
     "sampling": ("method", "test_share", "repeat_share"),
@@ -88,6 +88,7 @@ class Settings:
     question: str = "Which of the two is more like the one at the top?"
     kind: str = "triplet"
     language: str = "en"
+    features: tuple[str, ...] = ()
     welcome: str = (
         "Thank you for your interest in this study.\n\n"
         "You will see some questions, one after the other. There are no right or wrong answers: go by your first "
@@ -118,6 +119,9 @@ class Settings:
         if problems:
             raise ValueError("\n".join(problem.message for problem in problems))
         object.__setattr__(self, "kind", form_of(self.kind).name)
+        object.__setattr__(
+            self, "features", tuple([self.features] if isinstance(self.features, str) else self.features)
+        )
         for share in _FRACTIONS:
             object.__setattr__(self, share, float(getattr(self, share)))
 
@@ -272,6 +276,10 @@ def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _type_error(key: str, value: Any) -> str:
+    if key == "features":
+        is_list = isinstance(value, list | tuple) and all(isinstance(each, str) and each.strip() for each in value)
+        wanted = 'must be the name of a file, or a list of such names, such as ["features.csv"]'
+        return "" if is_list or isinstance(value, str) else f"{wanted}, got {quote(value)}"
     if key not in _RANGES:
         return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
     least, most = _RANGES[key]
@@ -295,7 +303,7 @@ def _text_error(key: str, value: Any) -> str:
 
 
 def _pattern_error(key: str, value: str) -> str:
-    if key not in _PATTERNS or _PATTERNS[key][0].fullmatch(value):
+    if key not in _PATTERNS or not isinstance(value, str) or _PATTERNS[key][0].fullmatch(value):
         return ""
     got = "" if key == "database" else f", got {quote(value)}"  # a password must not end in a log
     return f"must be {_PATTERNS[key][1]}{got}"

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
 from sqlalchemy import URL, Connection, select
 
 from nearer._common.formatting import quote_all
+from nearer.data.features import Features
 from nearer.design.active.pool import Form, Pool, form_of
 from nearer.design.mix import CATCH, PRACTICE, QuestionMix
+from nearer.io.features import read_features
+from nearer.sampling.features import FeatureKernel
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store import UNSEEN, Database, lock_step, questions, read_fact, write_fact
@@ -39,6 +43,25 @@ class Study:
     def labels(self) -> tuple[str, ...]:
         """The objects that may be asked about."""
         return tuple(sorted(self.stimuli))
+
+    @cached_property
+    def features_by_label(self) -> tuple[Features, ...]:
+        """The sets of features of the objects; ValueError if a file cannot be used."""
+        found = tuple(
+            known_features(name, path, self.labels) for name, path in feature_paths(self.folder, self.settings)
+        )
+        if twice := repeated_names(found):
+            raise ValueError(f"{SETTINGS_FILE}: features {twice}")
+        return found
+
+    @cached_property
+    def features(self) -> tuple[Features, ...]:
+        """The sets of features by the positions of the objects."""
+        return tuple(
+            Features(each.values, np.searchsorted(self.labels, each.objects), each.name)
+            for each in self.features_by_label
+            if each.objects is not None
+        )
 
     @cached_property
     def form(self) -> Form:
@@ -104,6 +127,7 @@ def open_study(folder: Path) -> tuple[Study, Database]:
             f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which separates the objects of an answer to "
             f"{settings.kind!r}; rename it"
         )
+    _ = study.features  # what is wrong with them is found before anybody is asked
     database = Database(database_url(folder, settings))
     try:
         with database.engine.begin() as connection:
@@ -139,6 +163,42 @@ def settings_of(folder: Path) -> Settings:
     if not is_study(folder):
         raise ValueError(f"{folder} is not a study: there is no {SETTINGS_FILE} in it; make one: `nearer survey new`")
     return read_settings(folder / SETTINGS_FILE)
+
+
+def feature_paths(folder: Path, settings: Settings) -> list[tuple[str | None, Path]]:
+    """Return the name, if there is one, and the path of each file of features of a study."""
+    found: list[tuple[str | None, Path]] = []
+    for text in settings.features:
+        name, sign, file = text.partition("=")
+        is_named = bool(sign) and not (folder / text).exists()
+        found.append((name.strip(), folder / file.strip()) if is_named else (None, folder / text))
+    return found
+
+
+def known_features(name: str | None, path: Path, labels: Sequence[str]) -> Features:
+    """Return the features in a file, as far as they are about the objects; ValueError says what is wrong with it."""
+    if not path.is_file():
+        raise ValueError(
+            f"there is no file {path.name} in this folder; put it there, or take it out of {SETTINGS_FILE}"
+        )
+    try:
+        found = read_features(path, name)
+        if found.objects is None:
+            raise ValueError("its rows have no names; add a column of labels, or a list of names")
+        found = found.among(np.array(labels))
+        FeatureKernel.of(found, np.array(labels))
+    except OSError as error:
+        raise ValueError(f"{path.name} cannot be read: {error.strerror}; check its permissions") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from error
+    return found
+
+
+def repeated_names(features: Sequence[Features]) -> str:
+    """Return what is wrong with the names of sets, "" if nothing is."""
+    names = [each.name for each in features]
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    return f'has several sets called {quote_all(twice)}; name them, such as "pixels=features.csv"' if twice else ""
 
 
 def database_url(folder: Path, settings: Settings) -> str | URL:

@@ -178,7 +178,7 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
     """Return questions about the objects, with all settings of the request checked."""
     if not objects:
         raise ValueError(
-            "there are no objects to ask about; name them with --objects FILE, or give answers, or features with names"
+            "there are no objects to ask about; name them with --objects FILE, or give answers or features"
         )
     focus: Any = list(request.focus) or None
     if focus == ["neighbors"] and "neighbors" not in objects:  # of each object, whichever they are
