@@ -186,8 +186,8 @@ def _about_deviations(results: StudyResults) -> str:
         f"{each.object} ({each.distance:.2f}, {each.low:.2f} to {each.high:.2f})" for each in found[:N_NEIGHBORS]
     )
     return (
-        f"The answers place these objects farthest from where their features, and the objects like them, suggest: {listed};"
-        " relative to the typical distance between two objects, posterior means and 95% intervals."
+        "The answers place these objects farthest from where their features, and the objects like them, suggest: "
+        f"{listed}; relative to the typical distance between two objects, posterior means and 95% intervals."
     )
 
 
