@@ -36,7 +36,16 @@ from nearer.embedding.dmoe_search import (
     cross_validate,
     search_with_shares,
 )
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, check_solver, fit, refine_map, refit_map
+from nearer.embedding.fitting import (
+    Fitted,
+    GramEmbedding,
+    Recipe,
+    check_solver,
+    fit,
+    place_described_points,
+    refine_map,
+    refit_map,
+)
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.geometry import embedding_from_gram
 from nearer.model import TwoSidedHinge
@@ -340,14 +349,14 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             return fitted.interrupted()
         covariance = self._choice.covariance(self._features)
         if covariance is not None:  # the questions are about objects that are compared
-            seen = np.unique(weighted.rows)
+            seen = np.flatnonzero(seen_objects(weighted))
             others = np.setdiff1d(self._places_known(comparisons), seen)
             points[others] = covariance.expected(points[seen], others, seen)
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        state = vars(self)  # models that were stored before there were features have none
+        state = self.__dict__  # models that were stored before there were features have none
         state.setdefault("_features", None)
         state.setdefault("_kernels", ())
         state.setdefault("feature_share_", None)
@@ -380,12 +389,13 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         new = np.arange(before, len(objects))
         basis = extend_basis(self._features, self._kernels, objects[before:], features)
         covariance = basis.covariance(self._choice.shares, FEATURE_POWER)
-        spread = np.linalg.cholesky(covariance.conditional(new, known))
+        spread: FloatArray = np.asarray(np.linalg.cholesky(covariance.conditional(new, known)), np.float64)
 
         def extended(points: FloatArray, expected: FloatArray) -> FloatArray:
             if added is None:
                 return np.vstack([points, expected])
-            return self._placed_points(points, added, (expected, spread))
+            trace = self.trace_ * self._total_weight
+            return self._accepted(place_described_points(points, added, self._loss(), trace, expected, spread))
 
         self.embedding_ = extended(self.embedding_, covariance.expected(self.embedding_[known], new, known))
         if hasattr(self, "gram_"):
