@@ -240,18 +240,22 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             return None
         if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
-        if given.penalty.is_open:
-            tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
-        else:
-            tried = [Path("as passed", (self._default_settings(comparisons, kind),))]
+
+        def paths(per_object: float) -> list[Path]:
+            if given.penalty.is_open:
+                return candidate_paths(given, self.n_components, kind, per_object)
+            return [Path("as passed", (self._default_settings(comparisons, kind),))]
 
         def judge(paths: list[Path]) -> SearchResult:
             rng = self._repeatable_rng("folds")
             return cross_validate(comparisons, paths, rng, closed=kind == "closed", features=self._features)
 
-        if not tried:
-            return None
-        return search_with_shares(tried, len(self._kernels), judge) if choose_shares else judge(tried)
+        # Features make up for answers: maps of small rank predict well from the first ones on.
+        plain, described = paths(comparisons_per_object(comparisons)), paths(np.inf)
+        if choose_shares:
+            return search_with_shares(plain, described, len(self._kernels), judge) if described else None
+        tried = described if any(given.shares or ()) else plain
+        return judge(tried) if tried else None
 
     def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
