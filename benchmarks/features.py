@@ -103,8 +103,8 @@ def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
     trained = np.isin(world.trials, order[: round(multiple * n)])
     test = world.triplets[rng.permutation(np.flatnonzero(~trained))[:MAX_TEST]]
     answers = Comparisons.from_triplets(world.triplets[trained], trials=world.trials[trained], n_objects=n)
-    features = world.features[rng.permutation(n)] if "shuffled" in kind else world.features
-    features = None if "plain" in kind else features
+    known = world.features[rng.permutation(n)] if "shuffled" in kind else world.features
+    features = None if "plain" in kind else known
     model: DMOE | PosteriorEmbedding
     if kind.startswith("DMOE"):
         model = DMOE(2, features=features, random_state=seed)

@@ -1,7 +1,5 @@
 """DMOE that knows features of the objects: fewer answers, objects without any, several sets, and storage."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,30 +67,24 @@ def test_features_of_other_objects_do_little_harm():
         assert model.feature_share_ == {"features": 0.0}
 
 
-def test_a_share_that_is_hardly_ahead_is_not_taken():
+def test_features_must_be_clearly_ahead_of_none():
     """Many shares compete with none, and the best of many is flattered."""
-    path = Path("rank 2", (Candidate(Penalty(0.1, 0.0), 0.0, 2, 2), Candidate(Penalty(0.2, 0.0), 0.0, 2, 2)))
+    some = Path("rank 2", tuple(Candidate(Penalty(trace, 0.0), 0.0, 2, 2) for trace in (0.3, 0.2, 0.1)), 0.5)
+    asked = []
 
-    def judged(votes):
-        asked = []
+    def judge(paths):
+        asked.append(paths)
+        behind = np.array([{0.0: 0.9, 0.8: 0.0}.get(each.shares[0], 9.0) for path in paths for each in path.candidates])
+        trust = np.array([path.trust for path in paths for _ in path.candidates])
+        shares = np.where(behind < 2, np.exp(-behind) * trust, 0.0)
+        return SearchResult(paths, np.zeros((len(shares), 1)), np.zeros(len(shares)), shares, False)
 
-        def judge(paths):
-            asked.append(paths)
-            candidates = [candidate for each in paths for candidate in each.candidates]
-            shares = np.array([votes.get(candidate.shares, 0.0) for candidate in candidates])
-            return SearchResult(paths, np.zeros((len(shares), 1)), np.zeros(len(shares)), shares, False)
-
-        search_with_shares([path], 1, judge)
-        first, last = asked
-        assert [each.candidates[0].shares for each in first] == [(0.0,), (0.2,), (0.5,), (0.8,), (0.95,)]
-        assert last[0].candidates == tuple(
-            replace(each, shares=last[0].candidates[0].shares) for each in path.candidates
-        )
-        return [each.candidates[0].shares for each in last]
-
-    assert judged({(0.0,): 0.4, (0.8,): 0.6}) == [(0.0,), (0.8,)]
-    assert judged({(0.0,): 0.1, (0.5,): 0.4, (0.8,): 0.5}) == [(0.8,), (0.0,), (0.5,)]
-    assert judged({(0.5,): 1.0}) == [(0.5,)]
+    found = search_with_shares([some], [some], 1, judge)
+    first, last = asked
+    assert [[each.shares[0] for each in path.candidates] for path in first] == [[0.0], [0.2], [0.5], [0.8], [0.95]]
+    assert first[0].candidates[0].penalty.trace == 0.2
+    assert [[each.shares[0] for each in path.candidates] for path in last] == [[0.0] * 3, [0.8]]
+    assert found.best.shares == (0.0,)
 
 
 def test_of_several_sets_the_useful_one_is_taken():

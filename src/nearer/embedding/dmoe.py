@@ -36,7 +36,16 @@ from nearer.embedding.dmoe_search import (
     cross_validate,
     search_with_shares,
 )
-from nearer.embedding.fitting import Fitted, GramEmbedding, Recipe, check_solver, fit, refine_map, refit_map
+from nearer.embedding.fitting import (
+    Fitted,
+    GramEmbedding,
+    Recipe,
+    check_solver,
+    fit,
+    place_described_points,
+    refine_map,
+    refit_map,
+)
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
 from nearer.geometry import embedding_from_gram
 from nearer.model import TwoSidedHinge
@@ -231,18 +240,22 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             return None
         if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
-        if given.penalty.is_open:
-            tried = candidate_paths(given, self.n_components, kind, comparisons_per_object(comparisons))
-        else:
-            tried = [Path("as passed", (self._default_settings(comparisons, kind),))]
+
+        def paths(per_object: float) -> list[Path]:
+            if given.penalty.is_open:
+                return candidate_paths(given, self.n_components, kind, per_object)
+            return [Path("as passed", (self._default_settings(comparisons, kind),))]
 
         def judge(paths: list[Path]) -> SearchResult:
             rng = self._repeatable_rng("folds")
             return cross_validate(comparisons, paths, rng, closed=kind == "closed", features=self._features)
 
-        if not tried:
-            return None
-        return search_with_shares(tried, len(self._kernels), judge) if choose_shares else judge(tried)
+        # Features make up for answers: maps of small rank predict well from the first ones on.
+        plain, described = paths(comparisons_per_object(comparisons)), paths(np.inf)
+        if choose_shares:
+            return search_with_shares(plain, described, len(self._kernels), judge) if described else None
+        tried = described if any(given.shares or ()) else plain
+        return judge(tried) if tried else None
 
     def _fixed_settings(self) -> FixedSettings:
         rank = self.rank if self.rank is None or self.rank == "full" else int(self.rank)
@@ -340,14 +353,14 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             return fitted.interrupted()
         covariance = self._choice.covariance(self._features)
         if covariance is not None:  # the questions are about objects that are compared
-            seen = np.unique(weighted.rows)
+            seen = np.flatnonzero(seen_objects(weighted))
             others = np.setdiff1d(self._places_known(comparisons), seen)
             points[others] = covariance.expected(points[seen], others, seen)
         fitted = replace(fitted, embedding=points)
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        state = vars(self)  # models that were stored before there were features have none
+        state = self.__dict__  # models that were stored before there were features have none
         state.setdefault("_features", None)
         state.setdefault("_kernels", ())
         state.setdefault("feature_share_", None)
@@ -380,12 +393,13 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         new = np.arange(before, len(objects))
         basis = extend_basis(self._features, self._kernels, objects[before:], features)
         covariance = basis.covariance(self._choice.shares, FEATURE_POWER)
-        spread = np.linalg.cholesky(covariance.conditional(new, known))
+        spread: FloatArray = np.asarray(np.linalg.cholesky(covariance.conditional(new, known)), np.float64)
 
         def extended(points: FloatArray, expected: FloatArray) -> FloatArray:
             if added is None:
                 return np.vstack([points, expected])
-            return self._placed_points(points, added, (expected, spread))
+            trace = self.trace_ * self._total_weight
+            return self._accepted(place_described_points(points, added, self._loss(), trace, expected, spread))
 
         self.embedding_ = extended(self.embedding_, covariance.expected(self.embedding_[known], new, known))
         if hasattr(self, "gram_"):

@@ -363,37 +363,46 @@ def cross_validate(
     return SearchResult(paths, race.errors(), race.means(), race.shares(), interrupted, race.calibration())
 
 
-def search_with_shares(paths: list[Path], n_sets: int, judge: Callable[[list[Path]], SearchResult]) -> SearchResult:
+def search_with_shares(
+    plain: list[Path], described: list[Path], n_sets: int, judge: Callable[[list[Path]], SearchResult]
+) -> SearchResult:
     """Judge paths by the shares of feature sets, too: these by one candidate of each path, the rest at the best shares.
 
-    Several sets are compared first, each alone and all alike, and the share of all together is judged next. Where
-    features are not ahead of none by a standard error, the rest is judged without them. Candidates of other shares that
-    could not be told from the best stay, and take part in the average.
+    Several sets are compared first, each alone and all alike, and the share of all together is judged next. Candidates
+    of other shares that could not be told from the best stay, and take part in the average. ``plain`` are the paths at
+    a share of 0, and ``described`` those at others.
     """
-    middle = [path._replace(candidates=path.candidates[len(path.candidates) // 2 :][:1]) for path in paths]
+
+    def at_shares(shares: tuple[float, ...], *, whole: bool = False) -> list[Path]:
+        # The best of many shares is flattered: features are taken if they are clearly better than none.
+        trust = np.exp(-_MIN_AHEAD) if any(shares) else 1.0
+        name = " + ".join(f"{share:g}" for share in shares)
+        made = []
+        for path in described if any(shares) else plain:
+            candidates = [replace(each, shares=shares) for each in path.candidates]
+            middle = (len(candidates) - 1) // 2
+            kept = candidates if whole else candidates[middle : middle + 1]
+            made.append(Path(f"{path.name}, features {name}", tuple(kept), trust * path.trust))
+        return made
+
     mix: tuple[float, ...] = (1 / n_sets,) * n_sets
     if n_sets > 1:
         mixes = [mix, *(tuple(float(each == alone) for each in range(n_sets)) for alone in range(n_sets))]
         scaled = [tuple(DEFAULT_FEATURE_SHARE * each for each in weights) for weights in mixes]
-        compared = judge([_at_shares(path, shares) for shares in scaled for path in middle])
+        compared = judge([path for shares in scaled for path in at_shares(shares)])
         if compared.interrupted or not compared.has_best:
             return compared
         mix = tuple(share / DEFAULT_FEATURE_SHARE for share in compared.best.shares)
     options = [tuple(total * weight for weight in mix) for total in FEATURE_SHARES]
-    found = judge([_at_shares(path, shares) for shares in options for path in middle])
-    if found.interrupted or not found.has_best or all(len(path.candidates) == 1 for path in paths):
+    found = judge([path for shares in options for path in at_shares(shares)])
+    best = at_shares(found.best.shares, whole=True) if found.has_best else []
+    if found.interrupted or all(len(path.candidates) == 1 for path in best):
         return found
-    # The best of many shares is flattered: features that are not clearly better than none are not taken.
-    plain = found.shares[[not any(each.shares) for each in found.candidates]].max()
-    best = options[0] if plain >= found.shares.max() * np.exp(-_MIN_AHEAD) else found.best.shares
     left = {found.candidates[place] for place in np.flatnonzero(found.shares)}
-    others = [path for path in found.paths if path.candidates[0].shares != best and left & {*path.candidates}]
-    return judge([*(_at_shares(path, best) for path in paths), *others])
-
-
-def _at_shares(path: Path, shares: tuple[float, ...]) -> Path:
-    name = f"{path.name}, features {' + '.join(f'{share:g}' for share in shares)}"
-    return path._replace(name=name, candidates=tuple(replace(each, shares=shares) for each in path.candidates))
+    others = [
+        path for path in found.paths if path.candidates[0].shares != found.best.shares and left & {*path.candidates}
+    ]
+    return judge([*best, *others])
 
 
 def average_predictors(

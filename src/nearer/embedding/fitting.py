@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import restrict_to_seen, seen_objects
+from nearer.data.groups import restrict_to_seen, seen_objects, with_positive_weight
 from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.predictor import Predictor
@@ -174,10 +174,11 @@ def _fit_described(
 ) -> Fitted:
     """Solve for the representers of the objects that are compared; the others lie where features expect them."""
     assert isinstance(source, InMemory)
-    among, seen = restrict_to_seen(source.comparisons)
-    root, solver = covariance.root(seen), recipe.solver
-    if np.shape(getattr(solver, "start", None)) == (source.n_objects, recipe.rank):
-        recipe = recipe._replace(solver=replace(solver, start=root.solve(np.asarray(solver.start)[seen])))  # type: ignore[attr-defined,call-arg]
+    among, seen = restrict_to_seen(with_positive_weight(source.comparisons))
+    root = covariance.root(seen)
+    solver: Any = recipe.solver
+    if np.shape(solver.start) == (source.n_objects, recipe.rank):
+        recipe = recipe._replace(solver=replace(solver, start=root.solve(np.asarray(solver.start)[seen])))
     begin = None if start is None else root.solve(start[seen])
     fitted = _fit_compared(InMemory(among), recipe, rng, begin, callback, root)
     return replace(fitted, embedding=_expand(np.asarray(fitted.solution.value, np.float64), seen, covariance))
@@ -238,7 +239,7 @@ def refine_map(fitted: Fitted, comparisons: Comparisons, loss: Loss, covariance:
         return fitted
     rank = fitted.embedding.shape[1]
     if covariance is not None:
-        among, seen = restrict_to_seen(comparisons)
+        among, seen = restrict_to_seen(with_positive_weight(comparisons))
         root = covariance.root(seen)
         problem = FactoredProblem(InMemory(among), loss, fitted.trace, fitted.ridge, rank=rank, root=root)
         solution = solve(problem, Factored(), root.solve(fitted.embedding[seen]))
@@ -310,15 +311,13 @@ class LossEmbedding(OrdinalEmbedding):
     def _add_objects(self, added: Comparisons) -> None:
         self.embedding_ = self._placed_points(self.embedding_, added)
 
-    def _placed_points(
-        self, points: FloatArray, added: Comparisons, prior: tuple[FloatArray, FloatArray] | None = None
-    ) -> FloatArray:
-        """Return the given points and those of the objects beyond them, with a prior if features are known."""
-        trace = self.trace_ * self._total_weight
-        if prior is None:
-            solution = completed(place_points(points, added, self._loss(), trace))
-        else:
-            solution = completed(place_described_points(points, added, self._loss(), trace, *prior))
+    def _placed_points(self, points: FloatArray, added: Comparisons) -> FloatArray:
+        """Return the given points and those of the objects beyond them."""
+        return self._accepted(place_points(points, added, self._loss(), self.trace_ * self._total_weight))
+
+    def _accepted(self, placement: Solution[FloatArray]) -> FloatArray:
+        """Return the points that were found for new objects, with a warning where they may not be the best ones."""
+        solution = completed(placement)
         if not solution.outcome.ok:
             self._warn(f"new objects may not be at their best places: {solution.outcome.value}")
         return solution.value
