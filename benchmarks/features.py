@@ -19,8 +19,6 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.feature_extraction.text import TfidfVectorizer
-
 from benchmarks.records import Record, RecordFile, side_by_side
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
@@ -28,6 +26,7 @@ from nearer._common.progress import progress_bar
 from nearer.datasets import sample_triplets
 from nearer.datasets.public_sets import data_folders
 from nearer.embedding import DMOE, PosteriorEmbedding
+from nearer.features import word_features
 
 RECORDS = RecordFile(Path(__file__).with_suffix(".jsonl"))
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
@@ -67,7 +66,7 @@ def _of_pictures(name: str, found: dict[str, np.ndarray]) -> FloatArray:
 
 
 def _of_dishes(found: dict[str, np.ndarray]) -> FloatArray:
-    return np.asarray(TfidfVectorizer().fit_transform(found["dish"]).toarray())
+    return word_features(found["dish"], np.arange(len(found["dish"])), model="ngrams").values
 
 
 def _synthetic(share: float, seed: int) -> World:
