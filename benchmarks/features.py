@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+
 from benchmarks.records import Record, RecordFile, side_by_side
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
