@@ -165,9 +165,11 @@ class Ours:
     In a pool nobody can be asked again: there are no repeats, and one person is asked, so that no question comes twice.
     """
 
-    def __init__(self, life: Life, n_components: int, seed: np.random.SeedSequence) -> None:
+    def __init__(
+        self, life: Life, n_components: int, seed: np.random.SeedSequence, features: FloatArray | None = None
+    ) -> None:
         settings: dict[str, Any] = {"allowed": life.questions, "repeat_share": 0.0} if life.is_pool else {}
-        self.chooser = Questions(life.test.n_objects, n_components, random_state=seed, **settings)
+        self.chooser = Questions(life.test.n_objects, n_components, features=features, random_state=seed, **settings)
         self.person = "the pool" if life.is_pool else None
 
     def ask(self, k: int) -> Rows:

@@ -42,7 +42,9 @@ from nearer.sampling import Microcanonical
 PROTOCOL_VERSION = 2
 #: Many starts and long climbs: where questions are chosen, or many answers flipped, others end on wrong hills.
 JUDGE = Microcanonical(n_chains=4, n_warmup=400, n_steps=800, n_starts=10, n_climb=240)
-RULES = ("random", "landmarks", "information", "salmon", "ours")
+#: Rules whose maps know features of the objects, in worlds that have some.
+FEATURE_RULES = ("random+features", "ours+features")
+RULES = ("random", "landmarks", "information", "salmon", "ours", *FEATURE_RULES)
 _OURS: dict[str, type[Random] | type[Ours]] = {
     "random": Random, "landmarks": Landmarks, "information": Information, "ours": Ours,
 }  # fmt: skip
@@ -90,23 +92,25 @@ def run_unit(unit: Unit, seed: int, batch: int, salmon: Program | None) -> Recor
         "world": unit.world, "method": unit.rule, "trial": unit.run, "size": world.most, "seed": seed,
         "fingerprint": fingerprint(world, unit.rule, batch), "batch": batch,
     }  # fmt: skip
-    about = {"version": version_of_ours()} if unit.rule == "ours" else {}
+    about = {"version": version_of_ours()} if unit.rule.startswith("ours") else {}
     return {**identity, **about, "curve": curve, "seconds": round(time.process_time() - began, 1)}
 
 
 def follow(world: World, unit: Unit, seed: int, batch: int, salmon: Program | None) -> list[dict[str, Any]]:
     """Return the errors at the checkpoints; no more once the lowest target has been reached twice."""
     life, (_, rule_seed, judge_seed) = world.life(seed, unit.run), world.seed(seed, unit.run).spawn(3)
-    rule = _begin(unit.rule, life, world.n_components, rule_seed, salmon)
+    features = world.features() if unit.rule in FEATURE_RULES and world.features is not None else None
+    rule = _begin(unit.rule, life, world.n_components, rule_seed, salmon, features)
     answers: Rows = np.empty((0, 3), dtype=np.intp)
     curve: list[dict[str, Any]] = []
     try:
-        for checkpoint in world.checkpoints():
+        for checkpoint in world.checkpoints(featured=features is not None):
             answers = _up_to(checkpoint, rule, life, answers, batch)
             if len(answers) < checkpoint:  # the pool is exhausted
                 break
             judge_state = np.random.SeedSequence(judge_seed.entropy, spawn_key=(*judge_seed.spawn_key, checkpoint))
-            errors = judged(answers, life.test, world.n_components, judge_state, planned=unit.rule == "random")
+            planned = unit.rule.startswith("random")
+            errors = judged(answers, life.test, world.n_components, judge_state, planned=planned, features=features)
             curve.append({"answers": checkpoint, **errors, "error_own": own_error(rule.own_map(), life.test)})
             if len(curve) > 1 and max(each["error"] for each in curve[-2:]) < min(world.targets):
                 break
@@ -115,7 +119,16 @@ def follow(world: World, unit: Unit, seed: int, batch: int, salmon: Program | No
     return curve
 
 
-def _begin(name: str, life: Life, n_components: int, seed: np.random.SeedSequence, salmon: Program | None) -> Rule:
+def _begin(
+    name: str,
+    life: Life,
+    n_components: int,
+    seed: np.random.SeedSequence,
+    salmon: Program | None,
+    features: FloatArray | None,
+) -> Rule:
+    if name in FEATURE_RULES:
+        return Ours(life, n_components, seed, features) if name.startswith("ours") else Random(life, n_components, seed)
     if name == "salmon":
         assert salmon is not None, "a run with Salmon checks this before it starts"
         return Salmon(life, n_components, seed, salmon)
@@ -135,10 +148,18 @@ def _up_to(size: int, rule: Rule, life: Life, answers: Rows, batch: int) -> Rows
 
 
 def judged(
-    answers: Rows, test: Comparisons, n_components: int, seed: np.random.SeedSequence, *, planned: bool
+    answers: Rows,
+    test: Comparisons,
+    n_components: int,
+    seed: np.random.SeedSequence,
+    *,
+    planned: bool,
+    features: FloatArray | None = None,
 ) -> dict[str, float]:
     """Return the error of the posterior of answers, and that of its map."""
-    model = PosteriorEmbedding(n_components, max_components=n_components, solver=JUDGE, n_jobs=1, random_state=seed)
+    model = PosteriorEmbedding(
+        n_components, max_components=n_components, solver=JUDGE, features=features, n_jobs=1, random_state=seed
+    )
     chosen = None if planned else np.ones(len(answers), dtype=bool)
     model.fit(Comparisons.from_triplets(answers, n_objects=test.n_objects, chosen=chosen))
     return {
@@ -189,7 +210,13 @@ class ActiveRun:
 
     def units(self) -> list[Unit]:
         """Return all units: the first run of every world, then the second."""
-        return [Unit(world, rule, run) for run in range(self.n_runs) for world in self.worlds for rule in self.rules]
+        return [
+            Unit(world, rule, run)
+            for run in range(self.n_runs)
+            for world in self.worlds
+            for rule in self.rules
+            if rule not in FEATURE_RULES or WORLDS[world].features is not None
+        ]
 
     def finished(self) -> dict[Unit, Record]:
         """Return the records on file that this run would make again."""

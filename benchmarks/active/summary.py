@@ -205,7 +205,8 @@ def _cell(row: NeededRow) -> str:
 _COLUMNS = 3
 _COLORS = {
     "random": "#8c8c8c", "landmarks": PALETTE["SOE"], "information": PALETTE["STE"], "salmon": PALETTE["GNMDS"],
-    "salmon, its own map": PALETTE["GNMDS"], "ours": PALETTE["DMOE"],
+    "salmon, its own map": PALETTE["GNMDS"], "ours": PALETTE["DMOE"], "random+features": INK,
+    "ours+features": PALETTE["CKL"],
 }  # fmt: skip
 _LOWEST = 0.004  # of the axis
 _TICKS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005)

@@ -146,6 +146,8 @@ class World:
         The errors whose answers are counted.
     file : str, optional
         Name of the file that it needs.
+    features : callable, optional
+        Returns what is known of the objects, (n, f).
 
     Examples
     --------
@@ -162,15 +164,19 @@ class World:
     begin: Callable[[np.random.SeedSequence], Life]
     targets: tuple[float, ...] = TARGETS
     file: str | None = None
+    features: Callable[[], FloatArray] | None = None
 
     @property
     def is_there(self) -> bool:
         """Whether the data can be had."""
         return self.file is None or find_file(self.file) is not None
 
-    def checkpoints(self) -> tuple[int, ...]:
-        """Return the numbers of answers at which maps are judged, about 14."""
-        sizes = np.geomspace(2 * self.n_objects, self.most, 14).round().astype(int)
+    def checkpoints(self, *, featured: bool = False) -> tuple[int, ...]:
+        """Return the numbers of answers at which maps are judged, about 14; with features from n / 2 on."""
+        first = self.n_objects // 2 if featured else 2 * self.n_objects
+        sizes = np.geomspace(first, self.most, 14).round().astype(int)
+        if featured:
+            sizes = np.concatenate([sizes, [self.n_objects, 2 * self.n_objects]])
         return tuple(np.unique(sizes).tolist())
 
     def seed(self, seed: int, run: int) -> np.random.SeedSequence:
@@ -254,8 +260,21 @@ def _clouds() -> list[World]:
     return worlds
 
 
-def _pool(name: str, title: str, n_objects: int) -> World:
-    return World(name, title, n_objects, 5, 40 * n_objects, _Judgments(name), _POOL_TARGETS, name)
+@dataclass(frozen=True)
+class _Vectors:
+    """The vectors of a vision network for the pictures of a set."""
+
+    file: str
+
+    def __call__(self) -> FloatArray:
+        path = find_file(f"{self.file}_features")
+        if path is None:
+            raise ValueError(missing_sentence([f"{self.file}_features"]))
+        return read_arrays(path.read_bytes(), str(path))["efficientnet_lite0"].astype(np.float64)
+
+
+def _pool(name: str, title: str, n_objects: int, features: Callable[[], FloatArray] | None = None) -> World:
+    return World(name, title, n_objects, 5, 40 * n_objects, _Judgments(name), _POOL_TARGETS, name, features)
 
 
 _ALL = (
@@ -264,7 +283,7 @@ _ALL = (
     World("colors", "68 colours in 2-D, one answer in ten is flipped", 68, 2, 6800, _colors),
     *_clouds(),
     _pool("food", "pool of answers about 100 dishes", 100),
-    _pool("zappos", "pool of answers about 85 shoes", 85),
-    _pool("cars", "pool of answers about 60 cars", 60),
+    _pool("zappos", "pool of answers about 85 shoes", 85, _Vectors("zappos")),
+    _pool("cars", "pool of answers about 60 cars", 60, _Vectors("cars")),
 )
 WORLDS = {world.name: world for world in _ALL}

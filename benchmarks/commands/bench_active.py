@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _ACTIVE = """\
 Count the answers that each way to choose questions needs to reach given errors, with the same estimator for all.
 
-Rules: random, landmarks, information (the crowd kernel's), salmon (Salmon's sampler ARR) and ours (nearer.design).
+Rules: random, landmarks, information (the crowd kernel's), salmon (Salmon's sampler ARR) and ours (nearer.design); of
+zappos and cars also random+features and ours+features, which know the vectors of a vision network for the pictures.
 Worlds: eggs, line, colors, cloud2-logistic, cloud2-flips, and the same for cloud5 and cloud10; pools of answers that
 people gave: food, zappos, cars. eggs and the pools are looked for in ../shared/data and in $NEARER_DATA; worlds whose
 file is not there are left out.

@@ -21,7 +21,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(run, "JUDGE", Microcanonical.for_cross_validation())
     cloud = _Cloud(1, (("noise", None), ("flipped", 0.05)), n_objects=8)
     monkeypatch.setitem(worlds.WORLDS, "tiny", World("tiny", "8 points", 8, 1, 80, cloud, (0.3, 0.0001)))
-    monkeypatch.setattr(World, "checkpoints", lambda world: (16, 40, world.most))
+    monkeypatch.setattr(World, "checkpoints", lambda world, **featured: (16, 40, world.most))
 
 
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch):
@@ -45,6 +45,18 @@ def test_records_do_not_depend_on_who_runs_beside(tmp_path):
     alone = ActiveRun(tmp_path / "a", ["tiny"], ["information"], n_runs=1, batch=20).execute()[0]
     beside = ActiveRun(tmp_path / "b", ["tiny"], ["random", "information"], n_runs=1, batch=20).execute()[1]
     assert alone["curve"] == beside["curve"]
+
+
+def test_rules_with_features_are_run_in_worlds_that_have_some(tmp_path, monkeypatch):
+    cloud = _Cloud(1, (("noise", None), ("flipped", 0.05)), n_objects=8)
+    seed = worlds.WORLDS["tiny"].seed(0, 0).spawn(1)[0]
+    places = cloud(seed).points
+    known = World("known", "8 points", 8, 1, 80, cloud, (0.3, 0.0001), features=lambda: places @ np.ones((1, 5)))
+    monkeypatch.setitem(worlds.WORLDS, "known", known)
+    rules = ["random+features", "ours+features"]
+    work = ActiveRun(tmp_path, ["tiny", "known"], rules, n_runs=1, batch=20)
+    assert [(unit.world, unit.rule) for unit in work.units()] == [("known", rule) for rule in rules]
+    assert [each["method"] for each in work.execute()] == rules
 
 
 def test_answers_needed_are_read_off_the_falling_curve():

@@ -65,3 +65,10 @@ def test_checkpoints_grow_from_two_answers_an_object_to_the_most():
         assert (sizes[0], sizes[-1]) == (2 * world.n_objects, world.most)
         assert list(sizes) == sorted(set(sizes))
         assert 12 <= len(sizes) <= 14
+
+
+def test_with_features_maps_are_judged_from_few_answers_on():
+    world = WORLDS["zappos"]
+    assert world.checkpoints()[0] == 170
+    assert world.checkpoints(featured=True)[0] == 42
+    assert {85, 170} <= set(world.checkpoints(featured=True))
