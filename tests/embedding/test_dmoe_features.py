@@ -1,5 +1,7 @@
 """DMOE that knows features of the objects: fewer answers, objects without any, several sets, and storage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import DMOE
+from nearer.embedding import DMOE, dmoe, dmoe_search
 from nearer.embedding.dmoe_search import Candidate, Path, SearchResult, search_with_shares
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize.problems.gram import Problem
@@ -85,6 +87,25 @@ def test_features_must_be_clearly_ahead_of_none():
     assert first[0].candidates[0].penalty.trace == 0.2
     assert [[each.shares[0] for each in path.candidates] for path in last] == [[0.0] * 3, [0.8]]
     assert found.best.shares == (0.0,)
+
+
+def test_an_interrupt_in_the_last_round_keeps_the_one_before(monkeypatch):
+    rounds = []
+
+    def interrupted(*arguments, **options):
+        rounds.append(dmoe_search.cross_validate(*arguments, **options))
+        if len(rounds) == 1:
+            return rounds[0]
+        none = np.zeros(len(rounds[1].shares))
+        return replace(rounds[1], errors=np.zeros((len(none), 0)), shares=none, interrupted=True, calibration=None)
+
+    monkeypatch.setattr(dmoe, "cross_validate", interrupted)
+    model = DMOE(2, features=FEATURES)
+    with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        model.fit(answers(60))
+    assert len(rounds) == 2
+    assert model.feature_share_ == {"features": rounds[0].best.shares[0]}
+    assert error(model) < 0.3
 
 
 def test_of_several_sets_the_useful_one_is_taken():

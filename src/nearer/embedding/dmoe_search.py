@@ -402,7 +402,8 @@ def search_with_shares(
     others = [
         path for path in found.paths if path.candidates[0].shares != found.best.shares and left & {*path.candidates}
     ]
-    return judge([*best, *others])
+    last = judge([*best, *others])
+    return last if last.has_best else replace(found, interrupted=last.interrupted)
 
 
 def average_predictors(
