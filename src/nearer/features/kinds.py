@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from nearer._common.formatting import intcomma, pluralize
+from nearer._common.formatting import intcomma, pluralize, quote_all
+from nearer._common.progress import warn_caller
 from nearer.data.features import Features
 from nearer.features.images import IMAGE_ENDINGS, image_features
 from nearer.features.sounds import SOUND_ENDINGS, sound_features
-from nearer.features.sources import Paths, files_in
+from nearer.features.sources import Paths, files_in, labels_of
 from nearer.features.words import TABLE_ENDINGS, read_words, word_features
+from nearer.io.delimited import as_text, read_bytes
 
 _ENDINGS = {"image": IMAGE_ENDINGS, "sound": SOUND_ENDINGS, "words": TABLE_ENDINGS}
 _REMEDIES = {
@@ -28,7 +30,8 @@ def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = 
     Parameters
     ----------
     source : path or paths
-        A folder, whose folders are searched, too; files; or one text file or table of words.
+        A folder, whose folders are searched, too; files; or one list or table of words. Several text files are a text
+        each.
     column : str, optional
         The column of texts in a table, if it has several.
     skip_bad : bool, default=False
@@ -51,11 +54,24 @@ def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = 
         )
     if kinds["image"] or kinds["sound"]:
         kind, features = ("image", image_features) if kinds["image"] else ("sound", sound_features)
+        _warn_unserved(paths)
         return features([path for path in paths if _kind_of(path) == kind], skip_bad=skip_bad)
     tables = [path for path in paths if _kind_of(path) == "words"]
     if len(tables) == len(paths) == 1:
         return word_features(*read_words(tables[0], column))
+    if tables and all(path.suffix.lower() == ".txt" for path in paths):
+        return word_features([as_text(read_bytes(path), path.name) for path in paths], labels_of(paths))
     raise ValueError(_nothing_to_serve(paths))
+
+
+def _warn_unserved(paths: Sequence[Path]) -> None:
+    """Name files that are objects, too, from the looks of them, but of a kind that cannot be served."""
+    unserved = [path for path in paths if path.suffix.lower() in _REMEDIES]
+    if unserved:
+        warn_caller(
+            f"{pluralize(len(unserved), 'file')} of kinds that cannot be read and have no features: "
+            f"{quote_all([path.name for path in unserved])}; {_REMEDIES[unserved[0].suffix.lower()]}"
+        )
 
 
 def _kind_of(path: Path) -> str:

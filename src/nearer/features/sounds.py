@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer.data.features import Features
@@ -101,14 +100,14 @@ def _read_other(path: Path) -> Sound:
     return samples, int(rate)
 
 
-def describe_sound(samples: NDArray[np.floating], rate: int) -> FloatArray:
+def describe_sound(samples: FloatArray, rate: int) -> FloatArray:
     """Return the statistics of one sound, (130,)."""
     from scipy.signal import resample_poly
 
     if rate != _RATE:
         shared = gcd(rate, _RATE)
         samples = resample_poly(samples, _RATE // shared, rate // shared)
-    loudness = _decibels(np.mean(samples**2), 1e-10)
+    loudness = _decibels(np.float64(np.mean(samples**2)), 1e-10)
     levels = _band_levels(samples)
     return np.concatenate(
         [
@@ -120,7 +119,7 @@ def describe_sound(samples: NDArray[np.floating], rate: int) -> FloatArray:
     )
 
 
-def _decibels(power: NDArray[np.floating] | np.floating, least: float) -> FloatArray:
+def _decibels(power: FloatArray | np.float64, least: float) -> FloatArray:
     decibels: FloatArray = 10 * np.log10(np.maximum(power, least))
     return decibels
 
@@ -137,7 +136,8 @@ def _band_levels(samples: FloatArray) -> FloatArray:
 
 def _mel_filters() -> FloatArray:
     """Return the weight of each frequency in each band, (bands, frequencies): triangles as wide on the mel scale."""
-    edges = np.linspace(*(2595 * np.log10(1 + np.array([_LOWEST_HZ, _HIGHEST_HZ]) / 700)), _N_BANDS + 2)
+    lowest, highest = (2595 * np.log10(1 + hertz / 700) for hertz in (_LOWEST_HZ, _HIGHEST_HZ))
+    edges = np.linspace(lowest, highest, _N_BANDS + 2)
     hertz = 700 * (10 ** (edges / 2595) - 1)
     # A band may be narrower than the distance of two frequencies: then it takes from both by their distance to it.
     frequencies = np.fft.rfftfreq(_WINDOW, 1 / _RATE)

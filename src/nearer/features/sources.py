@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
+from nearer._common.files import printable
 from nearer._common.formatting import intcomma, pluralize, quote, quote_all
 from nearer._common.progress import progress_bar, warn_caller
 
 Paths: TypeAlias = "str | PathLike[str] | Iterable[str | PathLike[str]]"
 Read = TypeVar("Read")
+_README_NAMES = ("readme", "readme.txt", "readme.md")
 
 
 def files_in(source: Paths, endings: Sequence[str] = ()) -> list[Path]:
@@ -36,11 +39,11 @@ def files_in(source: Paths, endings: Sequence[str] = ()) -> list[Path]:
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
     """Return the names of files without their endings or, if two share one, with folders and endings."""
-    stems = [path.stem for path in paths]
+    stems = [_label(path.stem) for path in paths]
     if len(set(stems)) == len(stems):
         return stems
     folder = os.path.commonpath([path.parent for path in paths])
-    return [path.relative_to(folder).as_posix() for path in paths]
+    return [_label(path.relative_to(folder).as_posix()) for path in paths]
 
 
 def read_each(
@@ -67,5 +70,11 @@ def read_each(
     return labels, good
 
 
+def _label(name: str) -> str:
+    """Return a name as a label: one system writes an accent as a letter of its own, another does not."""
+    return unicodedata.normalize("NFC", printable(name)).strip()
+
+
 def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    """Whether a file in a folder is no object: systems hide files of their own there, and people explain folders."""
+    return path.name.lower() in _README_NAMES or any(part.startswith((".", "__MACOSX")) for part in path.parts)
