@@ -3,8 +3,6 @@
 import hashlib
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -96,10 +94,10 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert (different.unknowns != one.unknowns).all()
 
 
-def test_a_new_process_draws_the_same_bits():
+def test_another_process_draws_the_same_bits(forks):
     folders = [str(folder) for folder in (Path(__file__).parent, Path(__file__).parents[1])]
     code = f"import sys; sys.path[:0] = {folders}; import test_nuts; print(test_nuts.digest())"
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    other = forks.run("-c", code)
     assert other.stdout.strip() == digest()
 
 
