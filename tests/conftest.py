@@ -1,3 +1,5 @@
+import gc
+import os
 import signal
 
 import pytest
@@ -24,9 +26,27 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish():
+    """Have garbage looked for among what tests make, and not in all that was collected."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(params=["triplets", "quadruplets"])
 def kind(request):
     return request.param
+
+
+@pytest.fixture(scope="session")
+def forks():
+    """Programs that run as forks of one process, which has loaded what they need."""
+    if not hasattr(os, "fork"):
+        pytest.skip("processes cannot be forked here")
+    from helpers.forks import Forks
+
+    forks = Forks()
+    yield forks
+    forks.close()
 
 
 @pytest.fixture(scope="module")

@@ -169,6 +169,15 @@ def test_every_public_function_that_takes_comparisons_has_a_case():
     assert len(ESTIMATORS) > 10
 
 
+FASTER = {
+    "embedding.MLDS": {"n_components": 1},
+    "embedding.PosteriorEmbedding": {"n_components": 2, "solver": Microcanonical.for_cross_validation()},
+    "embedding.MVTE": {"n_views": 2, "alpha": 3.0, "n_init": 1},  # the search for them is a matter of whole fits
+    "embedding.BestOf": {"n_splits": 2},
+    "embedding.SPE": {"tol": 0.01},
+}
+
+
 def assert_alike(first, second, where=""):
     """Compare results part by part, numbers to rounding."""
     assert type(first) is type(second), where
@@ -204,9 +213,7 @@ def test_reversed_rows_give_the_same(name, tmp_path):
 def test_an_estimator_learns_the_same_from_reversed_rows(name):
     """And predicts the rows as they are written."""
     estimator, found = ESTIMATORS[name], []
-    settings = {"n_components": 1} if name == "embedding.MLDS" else {}
-    if name == "embedding.PosteriorEmbedding":
-        settings = {"n_components": 2, "solver": Microcanonical.for_cross_validation()}
+    settings = FASTER.get(name, {})
     for comparisons in judgments():
         model = estimator(random_state=0, **settings).fit(comparisons)
         of_rows = model.decision_function(comparisons) * comparisons.answers

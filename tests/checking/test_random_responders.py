@@ -28,7 +28,7 @@ def test_random_responders_are_detected_by_their_counts(n_coins):
         found = Responders.from_counts(*counts(rng, errors, 300))
         missed += (~found.at_chance[39:]).sum()
         wrongly += (found.at_chance | found.reverse)[:39].sum()
-        assert found.n_for_power < 600
+    assert found.n_for_power < 600
     assert wrongly <= 1
     assert missed <= 0.12 * 12 * n_coins
 

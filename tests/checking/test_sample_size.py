@@ -77,7 +77,8 @@ def test_what_the_map_itself_shows_takes_the_place_of_the_quick_map():
 
 @pytest.mark.parametrize(
     ("seed", "n_objects", "per_person", "repeated"),
-    [(0, 50, 110, 0.1), (1, 60, 150, 0.1), (2, 40, 60, 0.1), (1, 30, 60, 0.1)],
+    [(2, 40, 60, 0.1), (1, 30, 60, 0.1)]
+    + [pytest.param(*study, marks=pytest.mark.slow) for study in ((0, 50, 110, 0.1), (1, 60, 150, 0.1))],
 )
 def test_the_rule_of_thumb_asks_for_more_answers_unless_they_would_not_help(seed, n_objects, per_person, repeated):
     study = simulate(seed, n_objects=n_objects, per_person=per_person, repeated=repeated)

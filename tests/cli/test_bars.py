@@ -3,7 +3,6 @@
 import os
 import re
 import struct
-import sys
 from pathlib import Path
 
 import pytest
@@ -27,29 +26,29 @@ sys.exit(main())
 """
 
 
-def on_a_terminal(folder, *arguments, program=PROGRAM):
-    """Return what a command writes to a terminal of 100 columns."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
-    child = os.fork()
-    if child == 0:
-        os.chdir(folder)
-        for stream in (1, 2):
-            os.dup2(theirs, stream)
-        os.execv(sys.executable, [sys.executable, "-c", program, *arguments])
-    os.close(theirs)
-    said = b""
-    try:
-        while part := os.read(ours, 65536):
-            said += part
-    except OSError:  # the other end is closed
-        pass
-    os.close(ours)
-    assert os.waitpid(child, 0)[1] == 0
-    return said.decode("utf-8")
+@pytest.fixture
+def on_a_terminal(forks):
+    """Return a function that returns what a command writes to a terminal of 100 columns."""
+
+    def run(folder, *arguments, program=PROGRAM):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        forks.begin("-c", program, *arguments, cwd=folder, streams=[theirs] * 3)
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 65536):
+                said += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        assert forks.status() == 0
+        return said.decode("utf-8")
+
+    return run
 
 
-def test_fit_and_check_show_bars(tmp_path):
+def test_fit_and_check_show_bars(tmp_path, on_a_terminal):
     assert main(["example", str(tmp_path / "study")]) == 0
     table = tmp_path / "study" / "answers.csv"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -70,7 +69,7 @@ with progress_bar("thinking", 2) as bar:
 """
 
 
-def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path):
+def test_a_bar_is_redrawn_while_one_step_takes_its_time(tmp_path, on_a_terminal):
     shown = on_a_terminal(tmp_path, program=SLOW_STEP)
     assert re.search(r"thinking: +0%.* 0/2 \[00:01<", shown)
     assert re.search(r"thinking: +0%.* 0/2 \[00:02<", shown)
@@ -85,7 +84,7 @@ sys.exit(main())
 """
 
 
-def test_ask_shows_bars_while_it_learns_and_looks_ahead(tmp_path):
+def test_ask_shows_bars_while_it_learns_and_looks_ahead(tmp_path, on_a_terminal):
     assert main(["example", str(tmp_path / "study")]) == 0
     table = tmp_path / "study" / "answers.csv"
     lines = table.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -106,6 +105,6 @@ def test_ask_shows_bars_while_it_learns_and_looks_ahead(tmp_path):
     ],
     ids=["plan", "compare"],
 )
-def test_plans_and_comparisons_of_groups_show_bars(arguments, bar, tmp_path):
+def test_plans_and_comparisons_of_groups_show_bars(arguments, bar, tmp_path, on_a_terminal):
     assert main(["example", str(tmp_path / "study")]) == 0
     assert re.search(bar + r": +\d+%", on_a_terminal(tmp_path, *arguments))

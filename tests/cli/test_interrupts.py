@@ -138,7 +138,7 @@ def run(options):
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "done\n")
 
 
-def test_an_interrupted_fit_says_what_there_is(tmp_path):
+def test_an_interrupted_fit_says_what_there_is(tmp_path, forks):
     (tmp_path / "answers.csv").write_text("anchor,near,far\n" + "a,b,c\nb,a,c\nc,b,a\nd,a,b\n" * 20)
     code = f"""
 import pkgutil, signal, sys
@@ -152,13 +152,10 @@ sys.argv += ["--method", "STE", "--dimensions", "2", "--quick"]
 from nearer.cli.main import main
 sys.exit(main())
 """
-    program = [sys.executable, "-c", code]
-    fitting = [*program, "nearer.embedding:STE", "fit"]
-    done = subprocess.run(fitting, capture_output=True, text=True, check=False, timeout=120)
+    done = forks.run("-c", code, "nearer.embedding:STE", "fit")
     assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; no map was written\n")
     assert not (tmp_path / "map").exists()
-    judging = [*program, "nearer.evaluation.held_out", "evaluate_all"]
-    done = subprocess.run(judging, capture_output=True, text=True, check=False, timeout=120)
+    done = forks.run("-c", code, "nearer.evaluation.held_out", "evaluate_all")
     assert done.returncode == 130
     assert done.stderr == "nearer: map ...\nnearer: held-out error ...\n"
     assert "the run was stopped before its end" in done.stdout

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 
 ROWS = sample_triplets(make_gaussian(10, 2, random_state=0), 200, random_state=0).rows.astype(np.int64)
 QUICK = ["--quick", "--method", "STE", "--dimensions", "2"]
-PROGRAM = [sys.executable, "-m", "nearer.cli"]
+PROGRAM = ["-m", "nearer.cli"]
 
 
 def write(path):
@@ -29,17 +30,17 @@ def folder(tmp_path_factory):
     return folder
 
 
-def ended(*arguments, cwd, environment=(), limit=None, **streams):
-    """Run the program in a process of its own; ``limit``: the size in bytes that no file may exceed."""
+@pytest.fixture
+def ended(forks):
+    """Return a function that runs the program in a process of its own."""
+    return partial(forks.run, *PROGRAM)
 
-    def full_disk():
-        import resource
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
+def started_anew(*arguments, cwd, **environment):
+    """Run the program in a new Python, where something has to be seen before anything is imported."""
     return subprocess.run(
-        [*PROGRAM, *map(str, arguments)], cwd=cwd, env={**os.environ, **dict(environment)}, check=False, timeout=200,
-        preexec_fn=full_disk if limit else None, **({"capture_output": True, "text": True} | streams),
+        [sys.executable, *PROGRAM, *arguments], cwd=cwd, env=os.environ | environment,
+        capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
 
 
@@ -111,19 +112,18 @@ def test_a_pipe_or_a_device_is_refused_and_does_not_hang(folder, tmp_path, capsy
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text here")
-def test_a_name_that_is_no_text(folder, tmp_path):
-    locale = {"LC_ALL": "C.UTF-8"}
+def test_a_name_that_is_no_text(folder, tmp_path, ended):
     name, out = os.fsdecode(b"b\xe4ren.csv"), os.fsdecode(b"k\xe4rte")
     write(tmp_path / name)
-    done = ended("fit", name, "-o", out, *QUICK, cwd=tmp_path, environment=locale, text=False)
+    done = ended("fit", name, "-o", out, *QUICK, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / out / "results.json").read_text(encoding="utf-8"))
     assert results["source"]["file"] == r"b\xe4ren.csv"
     assert r"b\xe4ren.csv" in (tmp_path / out / "log.txt").read_text(encoding="utf-8")
-    done = ended("report", out, cwd=tmp_path, environment=locale, text=False)
+    done = ended("report", out, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert r"b\xe4ren" in (tmp_path / out / "report.html").read_text(encoding="utf-8")
-    done = ended("check", name, folder / "answers.csv", cwd=tmp_path, environment=locale)
+    done = ended("check", name, folder / "answers.csv", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     done = ended("check", os.fsdecode(b"fehlt\xe4.csv"), cwd=tmp_path)
     assert done.returncode == 2
@@ -135,39 +135,38 @@ def test_a_name_that_is_no_text(folder, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="streams are closed otherwise here")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&-"])
-def test_closed_streams_end_nothing(closed, folder):
-    command = f'"{sys.executable}" -m nearer.cli check answers.csv {closed}'
+def test_closed_streams_end_nothing(closed, folder, ended):
+    numbers = {">&-": [1], "2>&-": [2], "<&-": [0], ">&- 2>&-": [1, 2]}[closed]
+    done = ended("check", "answers.csv", cwd=folder, closed=numbers)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ended("check", "missing.csv", cwd=folder, closed=numbers).returncode == 2
+    command = f'"{sys.executable}" -m nearer.cli fit missing.csv --dimensions 0 {closed}'
     done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 0
-    assert done.stderr == ""
-    missing = command.replace("answers.csv", "missing.csv")
-    done = subprocess.run(missing, shell=True, cwd=folder, capture_output=True, text=True, check=False, timeout=200)
-    assert done.returncode == 2
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pipes of this kind here")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_reader_that_is_gone_ends_the_program_quietly(stream, folder, tmp_path):
+def test_a_reader_that_is_gone_ends_the_program_quietly(stream, folder, tmp_path, ended):
     reading, writing = os.pipe()
     os.close(reading)
-    other = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writing}
     arguments = ["check", "answers.csv"] if stream == "stdout" else ["fit", "answers.csv", "-o", tmp_path / "m", *QUICK]
-    done = ended(*arguments, cwd=folder, capture_output=False, **other)
+    done = ended(*arguments, cwd=folder, **{stream: writing})
     os.close(writing)
     assert done.returncode == 141
     assert not (done.stderr if stream == "stdout" else done.stdout)
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
-def test_output_that_finds_no_room(folder):
+def test_output_that_finds_no_room(folder, ended):
     with open("/dev/full", "w") as full:
-        done = ended("check", "answers.csv", cwd=folder, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+        done = ended("check", "answers.csv", cwd=folder, stdout=full.fileno())
     assert (done.returncode, done.stderr) == (
         2,
         "nearer: the standard output cannot be used: no space left on device\n",
     )
     with open("/dev/full", "w") as full:
-        done = ended("check", "missing.csv", cwd=folder, capture_output=False, stdout=subprocess.PIPE, stderr=full)
+        done = ended("check", "missing.csv", cwd=folder, stderr=full.fileno())
     assert (done.returncode, done.stdout) == (2, "")
 
 
@@ -175,7 +174,7 @@ def test_output_that_finds_no_room(folder):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no limit on the size of files")
-def test_a_full_disk_leaves_no_half_results(folder, tmp_path):
+def test_a_full_disk_leaves_no_half_results(folder, tmp_path, ended):
     new, earlier = tmp_path / "new", folder / "map"
     done = ended("fit", "answers.csv", "-o", new, *QUICK, cwd=folder, limit=3000)
     assert done.returncode == 2
@@ -195,21 +194,24 @@ def test_a_full_disk_leaves_no_half_results(folder, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no limit on the size of files")
-def test_a_full_disk_keeps_no_loop_from_running(tmp_path):
+def test_a_full_disk_keeps_no_loop_from_running(tmp_path, forks):
     """What is compiled is kept for the next process, if there is room for it."""
     code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "import sys; from numba.core.config import reload_config\n"
+        "reload_config()\n"
+        "sys.path.insert(0, '')\n"
         "from twice import twice\n"
         "print(twice(4))"
     )
     (tmp_path / "twice.py").write_text(
         "from nearer.optimize.kernels.compiling import loop\n\n@loop\ndef twice(number):\n    return 2 * number\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200,
-        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
-    )  # fmt: skip
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    done = forks.run("-c", code, cwd=tmp_path, env=environment, limit=100)
     assert (done.returncode, done.stdout) == (0, "8\n"), done.stderr
+    assert not list((tmp_path / "cache").rglob("*.nb*"))
+    assert forks.run("-c", code, cwd=tmp_path, env=environment).stdout == "8\n"
+    assert list((tmp_path / "cache").rglob("*.nb*"))
 
 
 # Settings of the environment
@@ -217,7 +219,7 @@ def test_a_full_disk_keeps_no_loop_from_running(tmp_path):
 
 @pytest.mark.parametrize("threads", ["abc", "0", ""])
 def test_a_number_of_threads_that_is_none(threads, folder):
-    done = ended("check", "answers.csv", cwd=folder, environment={"NUMBA_NUM_THREADS": threads})
+    done = started_anew("check", "answers.csv", cwd=folder, NUMBA_NUM_THREADS=threads)
     assert done.returncode == 2
     assert done.stderr == (
         f"nearer: the environment variable NUMBA_NUM_THREADS is {threads!r}; it must be a number of threads, 1 or "
@@ -227,11 +229,11 @@ def test_a_number_of_threads_that_is_none(threads, folder):
 
 def test_loops_are_compiled_whatever_the_environment_says(folder):
     disabled = {"NUMBA_DISABLE_JIT": "1"}
-    done = ended("score", "map", "answers.csv", cwd=folder, environment=disabled)
+    done = started_anew("score", "map", "answers.csv", cwd=folder, **disabled)
     assert done.returncode == 0
     assert "NUMBA_DISABLE_JIT was ignored" in done.stderr
     done = subprocess.run(
-        [sys.executable, "-c", "import nearer.embedding as e; e.STE().fit([(0, 1, 2)])"],
+        [sys.executable, "-c", "import nearer.optimize.kernels"],
         env={**os.environ, **disabled}, capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
     assert "NUMBA_DISABLE_JIT is set in the environment" in done.stderr.splitlines()[-1]
@@ -288,12 +290,13 @@ sys.exit(main())
 """
 
 
-def interrupted(times, *arguments, cwd):
-    program = [sys.executable, "-c", INTERRUPTED, str(times), *map(str, arguments)]
-    return subprocess.run(program, cwd=cwd, capture_output=True, text=True, check=False, timeout=200)
+@pytest.fixture
+def interrupted(forks):
+    """Return a function that runs the program; Ctrl-C is pressed once a model is written, so many times."""
+    return partial(forks.run, "-c", INTERRUPTED)
 
 
-def test_ctrl_c_while_the_model_is_written_keeps_the_map(folder, tmp_path, capsys):
+def test_ctrl_c_while_the_model_is_written_keeps_the_map(folder, tmp_path, capsys, interrupted):
     done = interrupted(1, "fit", "answers.csv", "-o", tmp_path / "map", *QUICK, cwd=folder)
     assert done.returncode == 130, done.stderr
     assert done.stderr == "nearer: map ...\n"
@@ -303,7 +306,7 @@ def test_ctrl_c_while_the_model_is_written_keeps_the_map(folder, tmp_path, capsy
     assert not [path.name for path in (tmp_path / "map").iterdir() if path.name.startswith(".")]
 
 
-def test_ctrl_c_twice_leaves_what_was_there(folder, tmp_path):
+def test_ctrl_c_twice_leaves_what_was_there(folder, tmp_path, interrupted):
     done = interrupted(2, "fit", "answers.csv", "-o", tmp_path / "map", *QUICK, cwd=folder)
     assert (done.returncode, done.stderr) == (130, "nearer: map ...\nnearer: stopped; no map was written\n")
     assert not (tmp_path / "map").exists()

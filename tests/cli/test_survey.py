@@ -18,6 +18,7 @@ from nearer.cli.main import main
 from nearer.study import RunSettings, read_results
 from nearer.survey.stimuli import slug_of
 
+pytestmark = pytest.mark.usefixtures("few_repeats")
 NAMES = ("ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen")
 
 
@@ -195,7 +196,8 @@ def test_a_study_and_its_map_state_the_same_figures(answered, tmp_path, capsys):
     checked = json.loads(capsys.readouterr().out)
     assert main(["fit", str(answered), "-o", str(tmp_path / "map"), "--set", "budget=1", "--json"]) == 0
     results = json.loads((tmp_path / "map" / "results.json").read_text())
-    assert results["findings"] == checked["findings"]
+    found = [each for each in results["findings"] if each["code"] != "not-converged"]  # of chains, which check has not
+    assert found == checked["findings"]
     assert len(results["embedding"][0]) == checked["counts"]["n_components"] == 2
 
 

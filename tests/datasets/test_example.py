@@ -117,7 +117,7 @@ def test_the_groups_differ_where_it_says_and_answers_show_it(study):
         assert own < 0.05 < 2 * own < others
 
 
-@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+@pytest.mark.parametrize("seed", [None, 0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_the_doctor_finds_the_careless_person_and_nobody_else(seed):
     if seed is None:
         answers = load_example().answers

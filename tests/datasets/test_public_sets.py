@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -217,13 +216,6 @@ def test_a_different_mat_file_is_refused(nowhere):
     savemat(nowhere / "music_triplets.mat", {"labels": [1, 2]})
     with pytest.raises(ValueError, match="no variable 'triplets'"):
         fetch_music(nowhere)
-
-
-def test_importing_datasets_loads_no_optional_dependency():
-    optional = ("pooch", "matplotlib", "numba", "requests")
-    code = f"import sys, nearer.datasets; print([name for name in {optional} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_the_real_music_judgments():

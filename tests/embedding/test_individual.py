@@ -164,7 +164,7 @@ def test_an_interrupt_keeps_the_common_map(differing, monkeypatch):
     np.testing.assert_array_equal(model.weights_, 1)
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_people_who_never_err_are_distinguished(seed):
     """Their steepness is without bounds: a climb that leaps must not throw away what was found before."""
     rng = np.random.default_rng(seed)

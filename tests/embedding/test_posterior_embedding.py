@@ -138,7 +138,7 @@ def test_of_objects_in_no_comparison_only_the_prior_is_known(short):
 def test_a_map_of_few_answers_does_not_put_unknown_objects_in_the_middle_of_all():
     """There they would be near to everything."""
     gains = []
-    for seed in range(2, 8):
+    for seed in range(2, 5):
         points = make_gaussian(100, 10, random_state=seed)
         train, test = sample_triplets(points, 50, random_state=seed), sample_triplets(points, 20_000, random_state=9)
         model = PosteriorEmbedding(10, random_state=seed, n_objects=100).fit(train)
@@ -660,7 +660,7 @@ def test_a_map_that_is_truly_ambiguous_is_reported_and_not_taken_for_chains_that
             # Through a third dimension the two would be one.
             model = PosteriorEmbedding(2, max_components=2, random_state=seed).fit(across_a_line(seed))
         apart = np.linalg.norm(model.draws_.points[:, 9] - model.draws_.points[:, 10], axis=1)
-        found.append(model.bimodal_objects_)
+        found.append(bool(model.bimodal_objects_))
         told = [str(warning.message) for warning in caught if "two maps explain" in str(warning.message)]
         assert len(told) == bool(model.bimodal_objects_)
         if model.bimodal_objects_:
@@ -668,7 +668,8 @@ def test_a_map_that_is_truly_ambiguous_is_reported_and_not_taken_for_chains_that
             assert model.converged_
             assert np.percentile(apart, 90) > 1.8 * np.percentile(apart, 10)
             assert "may lie in either of two places; answers that compare them" in told[0]
-    assert sum(map(bool, found)) >= 1
+            break
+    assert any(found)
 
 
 def test_where_answers_decide_no_object_has_two_places(default):

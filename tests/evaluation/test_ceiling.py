@@ -64,14 +64,15 @@ def test_the_fit_is_the_maximum(tilt):
 
 
 @pytest.mark.parametrize("repeats", [2, 3, 6, 20])
-def test_the_interval_holds_the_ceiling_where_some_questions_are_toss_ups_and_others_clear(repeats):
+@pytest.mark.parametrize("n_studies", [10, pytest.param(20, marks=pytest.mark.slow)])
+def test_the_interval_holds_the_ceiling_where_some_questions_are_toss_ups_and_others_clear(repeats, n_studies):
     rng, held = np.random.default_rng(0), 0
-    for _ in range(20):
+    for _ in range(n_studies):
         found = noise_ceiling(asked(np.where(rng.random(300) < 0.4, 0.5, 0.028), repeats, rng))
         held += found.low <= 0.2168 <= found.high
         assert found.is_bound or repeats > 3
         assert ("would narrow it" in str(found)) == found.is_bound
-    assert held >= 17
+    assert held >= n_studies - 1 - n_studies // 10
 
 
 SPREADS = {
@@ -84,10 +85,11 @@ SPREADS = {
 
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize(("n_questions", "repeats"), [(800, 2), (300, 5), (300, 12)])
-def test_the_mean_of_the_minority_share_is_found(spread, n_questions, repeats):
+@pytest.mark.parametrize("n_studies", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_the_mean_of_the_minority_share_is_found(spread, n_questions, repeats, n_studies):
     rng = np.random.default_rng(0)
     ends, held = [], 0
-    for _ in range(20):
+    for _ in range(n_studies):
         shares = SPREADS[spread](rng, n_questions)
         found = noise_ceiling(asked(shares, repeats, rng))
         truth = np.minimum(shares, 1 - shares).mean()
@@ -97,7 +99,7 @@ def test_the_mean_of_the_minority_share_is_found(spread, n_questions, repeats):
     assert below < 0.006
     assert above > -0.006
     assert repeats < 12 or above - below < 0.01
-    assert held >= 18
+    assert held >= 0.9 * n_studies - 1
 
 
 def test_answers_that_always_agree_leave_no_error_and_coins_leave_half():

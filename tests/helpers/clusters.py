@@ -1,9 +1,11 @@
 """Real clusters of processes on this machine, and work for them; tests are skipped where there is no dask."""
 
+import multiprocessing
 import os
 import signal
 import time
 from contextlib import contextmanager
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,17 +14,29 @@ from nearer.data import ComparisonsFile
 from nearer.data.files import Block
 from nearer.embedding import STE
 
+LOADED = ["dask.array", "dask.dataframe", "nearer.data.cluster", "nearer.embedding", "nearer.optimize.kernels"]
+SETTINGS = {
+    "distributed.worker.multiprocessing-method": "forkserver" if hasattr(os, "fork") else "spawn",
+    "distributed.worker.profile.enabled": False,  # 100 times a second, for as long as the tests take
+    "distributed.admin.system-monitor.interval": "10s",
+}
+
 
 @contextmanager
 def local_cluster(n_workers=2, **settings):
     """Start a cluster of processes with one thread each, and yield its client.
 
-    It is not the current one: files that other tests fit would go to its workers.
+    It is not the current one: files that other tests fit would go to its workers. Workers, and those that take their
+    place, are forks of a process that has loaded what they need.
     """
     pytest.importorskip("distributed", reason="needs dask.distributed: pip install 'dask[array,dataframe,distributed]'")
+    import dask
     from distributed import Client, LocalCluster
 
+    multiprocessing.set_forkserver_preload(["distributed", *LOADED])
     with (
+        dask.config.set(SETTINGS),
+        mock.patch("distributed.utils._forkserver_preload_set", True),
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", **settings) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):

@@ -302,14 +302,6 @@ def test_frames(library):
     assert answers.seconds.tolist() == [0.5]
 
 
-def test_importing_is_light():
-    import subprocess
-
-    heavy = "{'pyarrow', 'pandas', 'polars', 'narwhals', 'numba', 'matplotlib'}"
-    code = f"import sys, nearer.io; print(sorted({heavy} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
-
-
 def test_answers_are_printed_in_a_line(tmp_path):
     rows = "".join(f"a{k},b,c,p{k % 2}\n" for k in range(10)) + "a,b\n" * 2000
     answers = read_answers(write(tmp_path, "anchor,near,far,worker\n" + rows), skip_bad=True)

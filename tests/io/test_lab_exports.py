@@ -8,12 +8,15 @@ import warnings
 from pathlib import Path
 
 import pytest
-from helpers import few, lab_exports, layouts
+from helpers import lab_exports, layouts
 
 from nearer.cli.argtypes import pairs
 from nearer.cli.arguments import add_reading
 from nearer.cli.main import main
+from nearer.embedding import STE
+from nearer.evaluation import held_out_error
 from nearer.io import read_answers
+from nearer.optimize import Factored
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXPORTS = lab_exports.EXPORTS
@@ -42,7 +45,7 @@ def page(monkeypatch):
 
 
 @pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.name)
-def test_check_and_fit(export, page, tmp_path, capsys, monkeypatch):
+def test_check_says_what_was_read_as_the_page_shows(export, page, tmp_path, capsys):
     file = export.write(tmp_path)
     if export.options:
         status, out, err = run(capsys, "check", file)
@@ -58,8 +61,23 @@ def test_check_and_fit(export, page, tmp_path, capsys, monkeypatch):
         assert sentence in " ".join((out + err).split()), err
     shown = page.section(export, file, out)
     assert shown in page.PAGE.read_text(encoding="utf-8"), "run docs/_extensions/layouts.py"
-    few.few_repeats(monkeypatch)
-    status, out, err = run(capsys, "fit", file, *export.options, "-o", tmp_path / "map", *QUICK)
+
+
+@pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.name)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_answers_are_read_as_they_were_given(export, tmp_path):
+    """Taken the wrong way round, they would be predicted worse than by chance."""
+    answers = read_as_typed(export.write(tmp_path), {}, export.options)
+    assert (answers.kind, len(answers)) == (export.kind, export.n_answers)
+    assert sorted(map(str, answers.comparisons.objects)) == sorted(export.objects)
+    error = held_out_error(STE(2, solver=Factored(n_init=1)), answers.comparisons, random_state=0)
+    assert error.error < 0.2
+
+
+@pytest.mark.parametrize("export", [EXPORTS[0], *(pytest.param(each, marks=pytest.mark.slow) for each in EXPORTS[1:])])
+def test_fit(export, tmp_path, capsys, few_repeats):
+    file = export.write(tmp_path)
+    status, _, err = run(capsys, "fit", file, *export.options, "-o", tmp_path / "map", *QUICK)
     assert status == 0, err
     results = json.loads((tmp_path / "map" / "results.json").read_text())
     assert results["source"]["kind"] == export.kind

@@ -197,10 +197,14 @@ def test_people_keep_their_answers_while_a_file_is_damaged(damaged, caplog):
     assert any("is damaged" in record.getMessage() for record in caplog.records)
 
 
-def test_an_engine_that_cannot_go_on_says_why(damaged):
+def test_an_engine_that_cannot_go_on_says_why(damaged, forks):
     damaged.writer.close()
-    command = [sys.executable, "-m", "nearer.survey.supervisor", str(damaged.folder), str(os.getpid())]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    code = (
+        "import os, runpy, sys\n"
+        "sys.argv.append(str(os.getppid()))\n"
+        "runpy.run_module('nearer.survey.supervisor', run_name='__main__', alter_sys=True)"
+    )
+    ended = forks.run("-c", code, damaged.folder)
     assert ended.returncode == 1
     assert "is damaged" in ended.stderr
     assert "Traceback" not in ended.stderr

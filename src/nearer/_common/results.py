@@ -16,6 +16,7 @@ import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import (
@@ -104,7 +105,7 @@ class Result:
         ]
         if missing:
             raise ValueError(f"{where or cls.__name__} lacks {', '.join(missing)}")
-        types_of = get_type_hints(cls, include_extras=True)
+        types_of = _types_of(cls)
         prefix = f"{where}." if where else ""
         given = {
             each.name: _restored(types_of[each.name], values[key], f"{prefix}{key}")
@@ -176,6 +177,12 @@ def _stored(cls: type) -> dict[str, Field[Any]]:
     """Return the fields that `to_dict` has, by their keys."""
     stored = [each for each in fields(cls) if each.metadata.get("stored", True)]
     return {each.metadata.get("key", each.name): each for each in stored}
+
+
+@cache
+def _types_of(cls: type) -> dict[str, Any]:
+    """Return the types of fields, which are evaluated from text once."""
+    return get_type_hints(cls, include_extras=True)
 
 
 def _plain(value: Any) -> Any:

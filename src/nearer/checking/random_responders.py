@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,8 +207,9 @@ class Responders:
     at_chance: NDArray[np.bool_]
     reverse: NDArray[np.bool_]
     doubtful: NDArray[np.bool_]
-    power: float  # to detect a random responder with a median number of answers
-    n_for_power: int | None  # answers per person from which on it is 90%; None if more than 10,000
+    usual: FloatArray  # errors of as many attentive people, as they are estimated
+    n_answers: float  # the median
+    level: float
 
     @classmethod
     def from_counts(cls, wrong: FloatArray, answers: FloatArray) -> Responders:
@@ -220,8 +221,18 @@ class Responders:
         reverse = _at_least(wrong, answers, 0.5) < level
         doubtful = posterior.attentive < 0.5
         usual = posterior.idealized(int(min((~doubtful).sum(), _MAX_IDEALIZED_PEOPLE)))
-        power = _power(usual, float(np.median(answers)), level)
-        return cls((attentive < level) & ~better & ~reverse, reverse, doubtful, power, _n_for_power(usual, level))
+        at_chance = (attentive < level) & ~better & ~reverse
+        return cls(at_chance, reverse, doubtful, usual, float(np.median(answers)), level)
+
+    @cached_property
+    def power(self) -> float:
+        """Probability to detect a random responder with a median number of answers."""
+        return _power(self.usual, self.n_answers, self.level)
+
+    @cached_property
+    def n_for_power(self) -> int | None:
+        """Answers per person from which on that is 90%; None if more than 10,000."""
+        return _n_for_power(self.usual, self.level)
 
 
 class _Posterior(NamedTuple):

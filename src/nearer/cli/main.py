@@ -86,7 +86,9 @@ def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
         silence()
         return BROKEN_PIPE
     except (ValueError, OSError, MemoryError) as error:
-        return report_error(sentence(error, getattr(options, "out", None)))
+        status = report_error(sentence(error, getattr(options, "out", None)))
+        silence()  # what a full disk has refused would be written again as Python ends, whose status is 120 then
+        return status
     except Exception as error:
         if interrupts.seen:  # compiled code makes an ImportError or a SystemError of an interrupt
             raise KeyboardInterrupt from error

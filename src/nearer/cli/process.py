@@ -47,7 +47,7 @@ def _writer(number: int) -> TextIO:
 
 
 def silence() -> None:
-    """Send what is still to be written nowhere: whoever was reading is gone."""
+    """Send nowhere what is still to be written and cannot be: whoever was reading is gone, or the disk is full."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):

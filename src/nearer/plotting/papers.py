@@ -170,7 +170,7 @@ def _chosen_font(font: str | None) -> str:
     if font is None:
         from matplotlib import rcParams
 
-        settings: dict[Any, Any] = dict(rcParams)
+        settings: dict[Any, Any] = rcParams.copy()  # read one by one they name the backend, which loads pyplot
         wanted = [name for family in settings["font.family"] for name in settings.get(f"font.{family}", [family])]
         return next((name for name in wanted if name in here), "DejaVu Sans")
     same = {name.casefold(): name for name in sorted(here)}

@@ -432,6 +432,7 @@ class TestPilot:
         assert len(alone.draw_ground_truth(design, np.random.default_rng(0)).slopes) == 1
         assert np.ptp(apart.draw_ground_truth(design, np.random.default_rng(0)).slopes) > 0
 
+    @pytest.mark.slow
     @pytest.mark.skipif(find_file("music") is None, reason="music.npz is neither in ../shared/data nor in $NEARER_DATA")
     def test_predicts_music_at_5000_from_smaller_sizes(self):
         with np.load(find_file("music")) as stored:
