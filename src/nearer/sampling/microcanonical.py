@@ -376,7 +376,7 @@ class _Run:
         return np.array(scores), np.array(wrong)
 
     def _agreement(self) -> tuple[float, float]:
-        """Return the vote error of the chains that more draws would remove, and the worst R-hat of distances."""
+        """Return the vote error that more draws would remove, and the worst R-hat of distances and of feature shares."""
         chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
         votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
         i, j = self.pairs.T
@@ -385,6 +385,8 @@ class _Run:
         squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
         logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
+        shares = np.array([self.model.log_share_odds(np.array(chain.draws)) for chain in self.chains])
+        rhats += [diagnose(shares[:, :, number]).rhat for number in range(shares.shape[2])]
         if len(chains) == 1:  # nothing to differ from: R-hat of its halves decides
             return self.settings.tolerance, float(np.nanmax(rhats))
         # The standard error of a vote, and with it the expected loss by votes on the wrong side.

@@ -212,6 +212,10 @@ class Model:
         """Return the view of logits of shares and log-powers in unknowns, (..., size)."""
         return unknowns[..., self.size - 2 * (self.features.n_sets if self.features else 0) :]
 
+    def log_share_odds(self, unknowns: FloatArray) -> FloatArray:
+        """Return the logits of the shares of feature sets in unknowns, (..., sets)."""
+        return self.feature_numbers(unknowns)[..., : self.features.n_sets if self.features else 0]
+
     def mixed(self, unknowns: FloatArray) -> FloatArray:
         """Return the unknowns of the same map where nothing is known of the objects, (core_size,)."""
         if self.features is None:
