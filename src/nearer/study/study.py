@@ -455,9 +455,9 @@ def _curve(study: Study, seed: int) -> LearningCurve:
     method = study.chosen._fast_surrogate()
     if settings.features and study.is_distribution:
         method, sizes = study.chosen._for_cross_validation(), {"n_sizes": _N_SIZES_WITH_FEATURES}
-    method = _weighted_like_map(settings, method)
+    weighted = _weighted_like_map(settings, method)
     return learning_curve(
-        method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed, **sizes
+        weighted, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed, **sizes
     )
 
 
