@@ -1,5 +1,7 @@
 """A posterior that knows features of the objects: fewer answers, objects without any, and storage."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -120,3 +122,15 @@ def test_samplers_agree_on_predictions_and_shares(fitted):
     difference = nuts.predict_proba(rows)[:, 1] - other.predict_proba(rows)[:, 1]
     assert np.abs(difference).mean() < 0.03
     assert abs(nuts.feature_share_["features"].mean - other.feature_share_["features"].mean) < 0.1
+
+
+def test_answers_that_agree_with_features_are_no_guesses():
+    points = make_gaussian(30, 2, random_state=0)
+    answers = sample_triplets(points, 60, flipped=0.05, random_state=0)
+    vectors = points @ np.random.default_rng(0).normal(size=(2, 30))
+    shuffled = vectors[np.random.default_rng(1).permutation(30)]
+    assert PosteriorEmbedding(features=vectors, solver="fast", random_state=0).fit(answers).dimension_ == 2
+    for features in (None, shuffled):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert PosteriorEmbedding(features=features, solver="fast", random_state=0).fit(answers).dimension_ is None

@@ -400,6 +400,10 @@ class TestFeatures:
         study = described("object,a\npicture 0,red\npicture 1,2\npicture 2,3\n")
         assert "is no number" in only(study, "error", "features.csv")
 
+    def test_features_that_say_nothing(self, described):
+        study = described("object,a\n" + "".join(f"picture {k},7\n" for k in range(4)))
+        assert "fewer than three different objects" in only(study, "error", "features.csv")
+
     def test_a_file_that_is_not_there(self, study):
         settings(study, features=["vectors.npz"])
         assert "there is no file vectors.npz" in only(study, "error", "study.toml")

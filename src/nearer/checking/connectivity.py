@@ -139,8 +139,8 @@ def check_connectivity(context: Context) -> Iterator[Finding]:
     # Objects compared in distance with p others or fewer have two possible positions at least; those in few questions
     # are reported as such.
     partners = np.bincount(context.pairs.ravel(), minlength=context.n_objects)
-    few = (partners > 0) & (partners <= p) & (context.n_questions_per_object >= min_questions(p))
-    few = np.flatnonzero(few & ~context.has_features)
+    asked_about = (context.n_questions_per_object >= min_questions(p)) & ~context.has_features
+    few = np.flatnonzero((partners > 0) & (partners <= p) & asked_about)
     if len(few):
         yield Finding("few-partners", "warning", numbers={"n_components": p}, concerned=context.object_names(few))
     if not bridged and not len(few):

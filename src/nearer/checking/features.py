@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nearer._common.findings import Finding
+from nearer._common.findings import Finding, Severity
 from nearer.checking.context import Context, subsample
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
@@ -31,7 +31,7 @@ def check_labels(context: Context) -> Iterator[Finding]:
             continue
         if not known.all():
             missing = context.object_names(~known)
-            severity = "warning" if len(missing) > _MOSTLY_MISSING * len(objects) else "note"
+            severity: Severity = "warning" if len(missing) > _MOSTLY_MISSING * len(objects) else "note"
             yield Finding("features-missing", severity, numbers=numbers, concerned=missing)
         if len(others):
             yield Finding("features-unasked", "note", numbers=numbers, concerned=tuple(others.tolist()))

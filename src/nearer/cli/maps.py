@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nearer.data.comparisons import Comparisons
     from nearer.embedding.base import OrdinalEmbedding
     from nearer.io import Answers
-    from nearer.study import StudyResults
+    from nearer.study import StoredStudy, StudyResults
 
 _SCORE = """\
 Judge a map by answers that it has not seen: the share that it predicts wrongly, a tie counted half, with its confidence
@@ -165,7 +165,6 @@ def _refuse_new(
 
 
 def _place(options: argparse.Namespace) -> int:
-    from nearer.io.labels import match_labels
     from nearer.study import StoredStudy
     from nearer.study.folder import refuse_input
     from nearer.study.update import place_objects, write_placed
@@ -176,13 +175,8 @@ def _place(options: argparse.Namespace) -> int:
         raise ValueError("name a file of answers about the new objects, or their features with --features FILE")
     answers = read_file(options, known_labels=True) if options.file else None
     features = [each.features for each in features_of(options)] if options.features else []
-    asked = [] if answers is None else match_labels(answers.comparisons, stored.model.objects_, answers.paths).objects
-    if answers is not None and not features and set(asked.tolist()) <= set(stored.model.objects_.tolist()):
-        raise ValueError(
-            f"{answers.source}: all objects of these answers are on the map of {options.folder} already, so that there "
-            "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "
-            "one file"
-        )
+    if answers is not None and not features:
+        _refuse_known(answers, stored)
     new = place_objects(stored.model, answers, stored.results.covariances, features=features, random_state=0)
     write_placed(stored, new, options.out, shlex.join(["nearer", *options.arguments]))
     points = dict(zip(new.objects, new.points.tolist(), strict=True))
@@ -197,6 +191,19 @@ def _place(options: argparse.Namespace) -> int:
     figures = {"folder": str(options.out), "objects": points, "n_answers": new.n_answers, "n_unsure": new.n_unsure}
     print_result(options, "\n".join([*lines, f"the map is in {options.out}"]), figures)
     return 0
+
+
+def _refuse_known(answers: Answers, stored: StoredStudy) -> None:
+    """Refuse answers about no new object."""
+    from nearer.io.labels import match_labels
+
+    asked = match_labels(answers.comparisons, stored.model.objects_, answers.paths).objects
+    if set(asked.tolist()) <= set(stored.model.objects_.tolist()):
+        raise ValueError(
+            f"{answers.source}: all objects of these answers are on the map of {stored.folder} already, so that there "
+            "is nothing to place. `nearer score` judges the map by them; `nearer fit` makes a map of all answers in "
+            "one file"
+        )
 
 
 def _placed_by(n_answers: int, by_features: bool) -> str:

@@ -63,6 +63,7 @@ from nearer.sampling.variational import Variational, sample_variational
 MAX_COMPONENTS = 15
 MIN_FEATURE_SHARE = 0.3  # of the variance: a set whose interval lies below is of no use
 _N_DIAGNOSED_PAIRS = 50
+_N_PRIOR_DRAWS = 50
 Sampler: TypeAlias = Microcanonical | NUTS | Variational
 
 
@@ -121,6 +122,17 @@ class PosteriorSample:
         draws = Draws(draws_of(larger, unknowns).points, *self.draws[1:])
         compared = np.concatenate([self.compared, np.arange(before, total)])
         return replace(self, model=larger, unknowns=unknowns, draws=draws, compared=compared)
+
+    def feature_shares(self) -> dict[str, FeatureShare]:
+        """Return the share of each feature set in the prior variance of the coordinates."""
+        if not self.kernels:
+            return {}
+        numbers = self.model.feature_numbers(self.unknowns)
+        odds = np.exp(numbers[:, : len(self.kernels)])
+        shares = odds / (1 + odds.sum(axis=1, keepdims=True))
+        lows, highs = np.percentile(shares, (2.5, 97.5), axis=0)
+        columns = shares.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
+        return {kernel.name: FeatureShare(*row) for kernel, *row in zip(self.kernels, *columns, strict=True)}
 
     @property
     def compared_draws(self) -> Draws:
@@ -219,7 +231,8 @@ class PosteriorEmbedding(DescribedEmbedding):
         all directions.
     dimension_ : int or None
         The most probable number of dimensions, less axes along which objects are not known to lie at least 1.4 times as
-        far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%).
+        far apart as the draws scatter. None where the answers may be mere guesses (exact test at 5%), unless they
+        agree with features.
     dimension_evidence_ : ndarray, shape (most,)
         The posterior probability of 1, 2, ... dimensions.
     reliability_ : dict of str to Reliability, or None
@@ -276,15 +289,7 @@ class PosteriorEmbedding(DescribedEmbedding):
     @property
     def feature_share_(self) -> dict[str, FeatureShare] | None:
         """The share of each feature set in the prior variance of the coordinates; None without features."""
-        posterior = self._posterior
-        if posterior.model.features is None:
-            return None
-        numbers = posterior.model.feature_numbers(posterior.unknowns)
-        odds = np.exp(numbers[:, : len(posterior.kernels)])
-        shares = odds / (1 + odds.sum(axis=1, keepdims=True))
-        lows, highs = np.percentile(shares, (2.5, 97.5), axis=0)
-        columns = shares.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
-        return {kernel.name: FeatureShare(*row) for kernel, *row in zip(posterior.kernels, *columns, strict=True)}
+        return self._posterior.feature_shares() or None
 
     def feature_deviations(self) -> list[FeatureDeviation]:
         """Return how far each object lies from where its features, and the objects like it, suggest.
@@ -330,6 +335,11 @@ class PosteriorEmbedding(DescribedEmbedding):
     def _has_features(self) -> NDArray[np.bool_]:
         features = self._posterior.model.features
         return super()._has_features() if features is None else features.has_features
+
+    def _prior_covariance(self) -> FloatArray | None:
+        """Return the covariance of objects along an axis that features suggest, (n_objects_, n_objects_), if any."""
+        unknowns = self._posterior.unknowns
+        return self._posterior.model.prior_covariance(unknowns[:: max(len(unknowns) // _N_PRIOR_DRAWS, 1)])
 
     def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
@@ -422,7 +432,9 @@ class PosteriorEmbedding(DescribedEmbedding):
         sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng, kernels)
         draws, known = posterior.draws, posterior.compared_draws
-        dimension, evidence = _dimension(known, comparisons)
+        # Guesses do not agree with what is known of the objects.
+        is_sensible = any(share.low > MIN_FEATURE_SHARE for share in posterior.feature_shares().values())
+        dimension, evidence = _dimension(known, comparisons, is_sensible)
         n_components = self.n_components or dimension or min(2, known.points.shape[2])
         asked, weights = compared[model.comparisons.quadruplets], model.comparisons.total_weights
         points, interrupted = distill_posterior(
@@ -526,11 +538,14 @@ class PosteriorEmbedding(DescribedEmbedding):
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))
 
 
-def _dimension(known: Draws, comparisons: Comparisons) -> tuple[int | None, FloatArray]:
-    """Return the number of dimensions, None where the answers may be guesses, and the probability of each number."""
+def _dimension(known: Draws, comparisons: Comparisons, is_sensible: bool) -> tuple[int | None, FloatArray]:
+    """Return the number of dimensions, None where the answers may be guesses, and the probability of each number.
+
+    ``is_sensible``: whether they are known to be none.
+    """
     evidence = dimension_shares(known)
     probable = int(evidence.argmax()) + 1
     # A generator of its own: what is drawn for the map must not depend on the number of trials.
-    if guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
+    if not is_sensible and guessing_p_value(comparisons, np.random.default_rng(0)) > GUESSING_LEVEL:
         return None, evidence
     return min(probable, max(n_resolvable_dimensions(known, probable), 2)), evidence

@@ -265,6 +265,26 @@ class Model:
             numbers += self.features.centers
         return unknowns
 
+    def prior_covariance(self, unknowns: FloatArray) -> FloatArray | None:
+        """Return the covariance of objects along an axis by their features, (n, n), a mean over unknowns, (k, size).
+
+        None without features: objects are then independent.
+        """
+        if self.features is None:
+            return None
+        from nearer.optimize.kernels import posterior
+
+        directions, log_values, owners, described = self.features[:4]
+        shares, weights = np.empty(self.features.n_sets), np.empty(len(log_values))
+        own, squares = np.zeros(self.n_objects), np.zeros(len(log_values))
+        for q in unknowns:
+            posterior.direction_weights(q, self.size - 2 * len(shares), log_values, owners, shares, weights)
+            own += 1 - described @ shares
+            squares += weights**2
+        covariance: FloatArray = (directions * (squares / len(unknowns))) @ directions.T
+        covariance[np.diag_indices(self.n_objects)] += own / len(unknowns)
+        return covariance
+
     def start(self, rng: np.random.Generator) -> FloatArray:
         """Return initial unknowns: a small random cloud, the hyperparameters at their centers."""
         unknowns = np.zeros(self.size)

@@ -52,8 +52,9 @@ from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
+from nearer.sampling.model import distinct_comparisons
 from nearer.study.results import NOT_CONVERGED
-from nearer.study.settings import AnnotatorWeighted, RunSettings
+from nearer.study.settings import MAX_SAMPLED_WORK, AnnotatorWeighted, RunSettings
 
 if TYPE_CHECKING:
     from nearer.io.multi_file import FileList
@@ -67,7 +68,7 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
-_N_SIZES_WITH_FEATURES = 4  # of a learning curve of posteriors
+_MAX_CURVE_WORK = 20_000.0  # of each fit of a learning curve of posteriors, beyond which fewer are made
 _SHARED_FEATURES = (
     "maps of two halves of the answers would share their features, and agree by these however little the answers say"
 )
@@ -283,6 +284,8 @@ def fit_study(
     if settings.method != asked.method:
         reason = "for so many answers, or objects, a posterior of maps would take minutes"
         notes += (f"{reason}: held-out answers choose a method (--method posterior takes it all the same)",)
+    elif settings.features and distinct_comparisons(answers.comparisons).work > MAX_SAMPLED_WORK:
+        notes += ("only the posterior takes features, and of so many answers, or objects, it takes minutes",)
     n_components = settings.n_components
     if n_components is None and not settings.chooses_dimension:
         log_step("number of dimensions")
@@ -453,11 +456,13 @@ def _annotators_apply(study: Study) -> bool:
 def _curve(study: Study, seed: int) -> LearningCurve:
     settings, sizes = study.settings, {}
     method = study.chosen._fast_surrogate()
-    if settings.features and study.is_distribution:
-        method, sizes = study.chosen._for_cross_validation(), {"n_sizes": _N_SIZES_WITH_FEATURES}
-    method = _weighted_like_map(settings, method)
+    if settings.features and study.is_distribution:  # a few fits of a posterior take as long as many of CKL
+        is_large = distinct_comparisons(study.answers.comparisons).work > _MAX_CURVE_WORK
+        sizes = {"n_sizes": 2, "n_repeats": 2} if is_large else {"n_sizes": 4}
+        method = study.chosen._for_cross_validation()
+    weighted = _weighted_like_map(settings, method)
     return learning_curve(
-        method, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed, **sizes
+        weighted, study.answers.comparisons, by=settings.by, level=settings.level, random_state=seed, **sizes
     )
 
 

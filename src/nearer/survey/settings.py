@@ -119,9 +119,9 @@ class Settings:
         if problems:
             raise ValueError("\n".join(problem.message for problem in problems))
         object.__setattr__(self, "kind", form_of(self.kind).name)
-        object.__setattr__(
-            self, "features", tuple([self.features] if isinstance(self.features, str) else self.features)
-        )
+        given: Any = self.features
+        files = [given] if isinstance(given, str) else given
+        object.__setattr__(self, "features", tuple(each.strip() for each in files if each.strip()))
         for share in _FRACTIONS:
             object.__setattr__(self, share, float(getattr(self, share)))
 
@@ -278,8 +278,8 @@ def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
 def _type_error(key: str, value: Any) -> str:
     if key == "features":
         is_list = isinstance(value, list | tuple) and all(isinstance(each, str) and each.strip() for each in value)
-        wanted = 'must be the name of a file, or a list of such names, such as ["features.csv"]'
-        return "" if is_list or isinstance(value, str) else f"{wanted}, got {quote(value)}"
+        form = 'must be the name of a file, or a list of such names, such as ["features.csv"]'
+        return "" if is_list or isinstance(value, str) else f"{form}, got {quote(value)}"
     if key not in _RANGES:
         return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
     least, most = _RANGES[key]

@@ -19,7 +19,6 @@ from nearer.data.features import Features
 from nearer.design.active.pool import Form, Pool, form_of
 from nearer.design.mix import CATCH, PRACTICE, QuestionMix
 from nearer.io.features import read_features
-from nearer.sampling.features import FeatureKernel
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store import UNSEEN, Database, lock_step, questions, read_fact, write_fact
@@ -186,7 +185,8 @@ def known_features(name: str | None, path: Path, labels: Sequence[str]) -> Featu
         if found.objects is None:
             raise ValueError("its rows have no names; add a column of labels, or a list of names")
         found = found.among(np.array(labels))
-        FeatureKernel.of(found, np.array(labels))
+        if len(found.values) < 3 or not np.ptp(found.values, axis=0).any():
+            raise ValueError("it describes fewer than three different objects; add rows, or take the file out")
     except OSError as error:
         raise ValueError(f"{path.name} cannot be read: {error.strerror}; check its permissions") from error
     except ValueError as error:

@@ -6,10 +6,12 @@ import pytest
 from nearer import Comparisons
 from nearer.data.features import Features
 from nearer.datasets import make_gaussian
-from nearer.design import Questions
+from nearer.design import Questions, outlook
 from nearer.design.active.posterior import prior_posterior, update_posterior
+from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.storage import load_model, save_model
 from nearer.sampling.features import FeatureKernel, feature_basis
+from nearer.sampling.model import Model, Prior
 
 POINTS = make_gaussian(12, 2, random_state=0)
 LABELS = np.array([f"o{k}" for k in range(12)])
@@ -115,3 +117,27 @@ def test_questions_are_stored_with_their_features(tmp_path):
 def test_features_of_other_objects_are_refused():
     with pytest.raises(ValueError, match="describes none of the objects"):
         Questions(["cat", "dog", "cow", "hen"], features=FEATURES)
+
+
+def test_the_prior_covariance_is_that_of_prior_draws():
+    basis = basis_of()
+    model = Model(np.zeros(12), 0.0, 1, Prior(), features=basis)
+    rng = np.random.default_rng(0)
+    (unknowns,) = model.draw_prior(1, rng)
+    many = np.tile(unknowns, (20_000, 1))
+    last = model.size - 2
+    many[:, :12] = rng.standard_normal((20_000, 12))
+    many[:, model.core_size : last] = rng.standard_normal((20_000, last - model.core_size))
+    axis = np.array([model.mixed(each)[:12] for each in many])
+    assert np.abs(np.cov(axis.T) - model.prior_covariance(unknowns[None])).max() < 0.06
+    assert Model(np.zeros(12), 0.0, 1, Prior()).prior_covariance(unknowns[None]) is None
+
+
+def test_an_outlook_expects_less_of_answers_where_features_tell_the_same():
+    asking = Questions(LABELS, features=FEATURES, random_state=0)
+    asking.tell(answers_to(asking.ask(24)))
+    with_features = outlook(asking.model_, asking.comparisons_, 24, random_state=0)
+    plain = PosteriorEmbedding(2, max_components=2, random_state=0).fit(asking.comparisons_)
+    without = outlook(plain, asking.comparisons_, 24, random_state=0)
+    assert with_features.error_now < without.error_now
+    assert with_features.gain < without.gain

@@ -7,9 +7,9 @@ Its answer carries the Fisher information
 .. math:: w \, \frac{p'(g)^2}{p (1 - p)} \, \nabla g \, \nabla g^T
 
 about the coordinates. The sum over all answers, and the precision of the prior (a normal cloud with the spreads that
-the map has), is the precision H of the posterior in its normal approximation. The truth then deviates by
-:math:`d \sim N(0, H^{-1})`. Answers to come with information :math:`M = U^T U` observe U d up to standard normal noise,
-and what is learned from them is
+the map has, and the correlations that features suggest), is the precision H of the posterior in its normal
+approximation. The truth then deviates by :math:`d \sim N(0, H^{-1})`. Answers to come with information
+:math:`M = U^T U` observe U d up to standard normal noise, and what is learned from them is
 
 .. math:: a = (H + M)^{-1} U^T (U d + \varepsilon), \qquad \varepsilon \sim N(0, I).
 
@@ -118,15 +118,20 @@ def draw_preposterior(
     k: int,
     rng: np.random.Generator,
     n_axes: int | None = None,
+    covariance: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Draw k truths around a map, and what future answers reveal of them.
 
     Return the deviations in the log-odds of the comparisons ``tested``, (k, t), what is learned of them, (k, t), and
     the mean squared displacements of objects from the truth before and after, (n,), along the first ``n_axes``.
+    ``covariance`` is that of objects along an axis in the prior, (n, n), where features suggest one.
     """
     points, root, known_root = truth.points, _information_root(truth, future), _information_root(truth, known)
     spreads = points.var(axis=0)
-    prior = np.diag(np.tile(1 / np.maximum(spreads, _MIN_VARIANCE * spreads.sum()), len(points)))
+    precisions = 1 / np.maximum(spreads, _MIN_VARIANCE * spreads.sum())
+    prior = np.diag(np.tile(precisions, len(points)))
+    if covariance is not None:
+        prior = np.kron(np.linalg.inv(covariance), np.diag(precisions))
     before = prior + (known_root.T @ known_root).toarray()
     factor = cho_factor(before, lower=True)
     deviations = solve_triangular(factor[0], rng.standard_normal((points.size, k)), lower=True, trans="T")

@@ -267,12 +267,12 @@ def _preposterior(
             f"{intcomma(n_coordinates)}; fit a map of fewer objects, drawn at random, or of fewer dimensions"
         )
     n_truths = int(np.clip(_MAX_WORK / float(n_coordinates) ** 3, 2, _MAX_TRUTHS))  # fewer where each takes long
-    drawn = []
+    drawn, covariance = [], model._prior_covariance()
     with progress_bar("looking ahead", n_truths) as bar:
         for number in np.linspace(0, len(ahead.draws) - 1, n_truths).round().astype(int).tolist():
             answers, truth = ahead.simulate(*future, number), ahead.truth(number)
             truth, k = truth._replace(points=truth.points[:, :n_considered]), _N_PREPOSTERIOR // n_truths
-            drawn.append(draw_preposterior(truth, known, answers, tested, k, ahead.rng, n_axes))
+            drawn.append(draw_preposterior(truth, known, answers, tested, k, ahead.rng, n_axes, covariance))
             bar.update()
     deviations, learned, now, then = zip(*drawn, strict=True)
     return np.concatenate(deviations), np.concatenate(learned), np.mean(now, axis=0), np.mean(then, axis=0)
