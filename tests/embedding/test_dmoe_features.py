@@ -13,7 +13,14 @@ from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, dmoe, dmoe_search
-from nearer.embedding.dmoe_search import Candidate, Path, SearchResult, search_with_shares
+from nearer.embedding.dmoe_search import (
+    Candidate,
+    FixedSettings,
+    Path,
+    SearchResult,
+    candidate_paths,
+    search_with_shares,
+)
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
@@ -83,10 +90,26 @@ def test_features_must_be_clearly_ahead_of_none():
 
     found = search_with_shares([some], [some], 1, judge)
     first, last = asked
-    assert [[each.shares[0] for each in path.candidates] for path in first] == [[0.0], [0.2], [0.5], [0.8], [0.95]]
+    assert [[each.shares[0] for each in path.candidates] for path in first] == [[0.0], [0.5], [0.8], [0.95]]
     assert first[0].candidates[0].penalty.trace == 0.2
     assert [[each.shares[0] for each in path.candidates] for path in last] == [[0.0] * 3, [0.8]]
     assert found.best.shares == (0.0,)
+
+
+def test_with_few_answers_and_features_maps_of_small_rank_compete_under_strong_penalties():
+    """Without features they would be hopeless; a weak penalty would overfit."""
+    given = FixedSettings(Penalty.open())
+
+    def ranks(per_object, **options):
+        candidates = [
+            each for path in candidate_paths(given, 2, "auto", per_object, **options) for each in path.candidates
+        ]
+        return {(each.rank, each.power, each.penalty.trace) for each in candidates if each.rank != "full"}
+
+    assert ranks(1.0) == set()
+    assert ranks(1.0, described=True) == {(rank, 2, trace) for rank in (2, 10) for trace in (0.6, 0.35, 0.2)}
+    assert ranks(5.0, described=True) == ranks(5.0) > ranks(1.0, described=True)
+    assert {path.trust for path in candidate_paths(given, 2, "auto", 5.0, described=True)} == {1.0}
 
 
 def test_an_interrupt_in_the_last_round_keeps_the_one_before(monkeypatch):

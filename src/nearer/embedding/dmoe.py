@@ -139,8 +139,8 @@ class DMOE(DescribedEmbedding, GramEmbedding):
     best_index_ : int
         The place in `cv_results_` of the settings of the largest share.
     feature_share_ : dict of str to float, or None
-        For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.2, 0.5,
-        0.8 and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
+        For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.5, 0.8
+        and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
         features.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
@@ -241,17 +241,17 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         if not isinstance(comparisons, Comparisons) or not can_tune(comparisons):
             return None
 
-        def paths(per_object: float) -> list[Path]:
+        def paths(*, described: bool) -> list[Path]:
             if given.penalty.is_open:
-                return candidate_paths(given, self.n_components, kind, per_object)
+                per_object = comparisons_per_object(comparisons)
+                return candidate_paths(given, self.n_components, kind, per_object, described=described)
             return [Path("as passed", (self._default_settings(comparisons, kind),))]
 
         def judge(paths: list[Path]) -> SearchResult:
             rng = self._repeatable_rng("folds")
             return cross_validate(comparisons, paths, rng, closed=kind == "closed", features=self._features)
 
-        # Features make up for answers: maps of small rank predict well from the first ones on.
-        plain, described = paths(comparisons_per_object(comparisons)), paths(np.inf)
+        plain, described = paths(described=False), paths(described=True)
         if choose_shares:
             return search_with_shares(plain, described, len(self._kernels), judge) if described else None
         tried = described if any(given.shares or ()) else plain

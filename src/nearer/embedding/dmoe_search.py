@@ -42,12 +42,13 @@ _RIDGES_CLOSED = ((0.0, 30.0), (0.0, 10.0), (0.0, 3.0), (0.0, 1.0))
 _TRACE_PENALTIES = (0.6, 0.35, 0.2, 0.1, 0.03, 0.005)
 # A high power weighs the comparisons that are hardest to satisfy, as the tail of a likelihood does: for clean answers.
 _HIGH_POWER, _HIGH_POWER_TRACES = 12.0, (0.03, 0.006, 0.0015)
+_STRONG_TRACE = 0.2  # of a small rank, where answers are few
 _SMALL_RANK, _LARGE_RANK = 2, 10
 # Comparisons for each object: maps of small rank are hopeless below the first and fully trusted above the second.
 _MIN_PER_OBJECT, _ENOUGH_PER_OBJECT = 2.5, 10.0
 FEATURE_POWER = 1.5  # of the directions of features: what the prior of `PosteriorEmbedding` expects
 DEFAULT_FEATURE_SHARE = 0.5
-FEATURE_SHARES = (0.0, 0.2, 0.5, 0.8, 0.95)  # of all sets together
+FEATURE_SHARES = (0.0, 0.5, 0.8, 0.95)  # of all sets together
 _SEARCH_ADMM = ADMM(tol=2e-2, max_iter=12, check_every=3)
 _SEARCH_FACTORED = Factored(tol=3e-4, max_iter=200, path=())
 
@@ -120,8 +121,12 @@ def candidate_paths(
     n_components: int,
     solver: Literal["auto", "admm", "closed", "factored"],
     per_object: float = np.inf,
+    *,
+    described: bool = False,
 ) -> list[Path]:
     """Return the paths to search, without doubles and without what the given values rule out."""
+    # Features make up for answers: maps of small rank predict well from the first ones on, under strong penalties.
+    few = per_object < _MIN_PER_OBJECT
     ranks = sorted({_SMALL_RANK, n_components, _LARGE_RANK})
     if solver == "factored":
         ranks = [n_components]
@@ -130,14 +135,21 @@ def candidate_paths(
     kept: list[Path] = []
     seen: set[Candidate] = set()
     for path in [*_FULL_PATHS.get(solver, ()), *(_paths_of_ranks(ranks) if solver in ("auto", "factored") else ())]:
-        candidates = [given.fill(candidate) for candidate in path.candidates]
+        rivals = [each for each in path.candidates if not (few and described) or _is_cautious(each)]
+        candidates = [given.fill(candidate) for candidate in rivals]
         candidates = [each for each in dict.fromkeys(candidates) if given.allows(each) and each not in seen]
         seen.update(candidates)
         full = path.candidates[0].rank == "full"
-        too_few = per_object < _MIN_PER_OBJECT and not full and any(other.trust == 1 for other in kept)
+        too_few = few and not (full or described) and any(other.trust == 1 for other in kept)
+        trust = 1.0 if full or described else min(1.0, per_object / _ENOUGH_PER_OBJECT)
         if candidates and not too_few:
-            kept.append(Path(path.name, tuple(candidates), 1.0 if full else min(1.0, per_object / _ENOUGH_PER_OBJECT)))
+            kept.append(Path(path.name, tuple(candidates), trust))
     return kept
+
+
+def _is_cautious(candidate: Candidate) -> bool:
+    strong = candidate.penalty.values().trace >= _STRONG_TRACE and candidate.power == 2
+    return candidate.rank == "full" or strong
 
 
 def _full_path(
