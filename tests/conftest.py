@@ -58,6 +58,14 @@ def one_start():
 
 
 @pytest.fixture(scope="module")
+def few_folds():
+    """Findings of people by maps of few folds, for tests of what is done with findings."""
+    with pytest.MonkeyPatch.context() as patch:
+        few.few_folds(patch)
+        yield
+
+
+@pytest.fixture(scope="module")
 def few_repeats():
     """Whole runs with few fits, for tests of what a run does with its parts."""
     with pytest.MonkeyPatch.context() as patch:

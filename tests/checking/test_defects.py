@@ -14,10 +14,11 @@ from nearer import Comparisons
 from nearer._common.findings import Finding, Source
 from nearer.checking import check, doctor, message_of
 from nearer.checking.random_responders import check_random_responders
-from nearer.checking.sample_size import check_curve, effective_repeats
+from nearer.checking.sample_size import check_curve, check_distances, effective_repeats
 from nearer.io import Answers, ReadingReport, read_answers
 
 CLEAN = simulate(seed=1)
+MAKE_FITS = (check_random_responders, check_curve, check_distances)
 NEED_FITS = {"at-chance", "reversed", "no-signal"}
 
 
@@ -25,7 +26,7 @@ def examine(answers, code, n_components=2):
     """Return all findings, but for those that need fits, which take most of the time, unless the code is of one."""
     if code in NEED_FITS:
         return check(answers, n_components=n_components, random_state=0)
-    quick = tuple(each for each in doctor.CHECKS if each not in (check_random_responders, check_curve))
+    quick = tuple(each for each in doctor.CHECKS if each not in MAKE_FITS)
     with mock.patch.object(doctor, "CHECKS", quick):
         return check(answers, n_components=n_components, random_state=0)
 

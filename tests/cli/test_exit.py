@@ -66,6 +66,7 @@ def foreign_threads(study, forks):
         "    print(foreign() - before)"
     )
     done = forks.run("-c", code, *names, cwd=study)
+    assert done.returncode == 0, done.stderr
     return dict(zip(names, map(int, done.stdout.split()), strict=True))
 
 

@@ -17,7 +17,7 @@ from nearer.cli.main import main
 from nearer.datasets.example import INSTRUMENTS
 from nearer.datasets.lab_files import lab_positions
 
-pytestmark = pytest.mark.usefixtures("one_start")
+pytestmark = pytest.mark.usefixtures("few_repeats")
 DOCS = Path(__file__).parents[2] / "docs"
 # What takes minutes is done in seconds here: other figures, the same files.
 QUICKER = {"fit": ["--quick", "--method", "SOE", "--dimensions", "2"], "plan": ["--studies", "1", "--at", "100"]}

@@ -40,7 +40,11 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=list(MODELS))
+# That of fixed penalties is placed in the same way, and makes no search with each new portion.
+SEARCHES = "DMOE"
+
+
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.slow] * (name == SEARCHES)) for name in MODELS])
 def model(request):
     return clone(MODELS[request.param])
 

@@ -14,7 +14,7 @@ from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.datasets import make_gaussian
 from nearer.evaluation.dimension import NO_DIMENSION
 
-pytestmark = pytest.mark.usefixtures("one_start")
+pytestmark = pytest.mark.usefixtures("one_start", "few_folds")
 N_OBJECTS = 12
 # Learned from the map and not from the answers alone, where the dimension or the method is another one.
 OF_MAPS = {

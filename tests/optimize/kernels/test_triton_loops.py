@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +13,13 @@ pytest.importorskip("triton")
 HELPERS = Path(__file__).parents[2] / "helpers"
 
 
+CODE = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
+
+
 @pytest.fixture(scope="module")
-def interpreted():
-    run = [sys.executable, str(HELPERS / "interpreted_triton.py")]
-    done = subprocess.run(run, capture_output=True, text=True, check=False, env=os.environ | {"TRITON_INTERPRET": "1"})
+def interpreted(forks):
+    program = HELPERS / "interpreted_triton.py"
+    done = forks.run("-c", CODE, program, env=os.environ | {"TRITON_INTERPRET": "1"})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -40,13 +41,10 @@ def test_the_trial_run_finds_what_is_off(interpreted):
     assert interpreted["warned"].startswith("the Triton loop does not work on 'cpu' (it is off by 1.0e+00)")
 
 
-def test_compiles_for_gpus_from_volta_on(tmp_path):
+def test_compiles_for_gpus_from_volta_on(tmp_path, forks):
     """As far as the machine code: what the interpreter lets pass, a compiler may not."""
-    run = [sys.executable, str(HELPERS / "compiled_triton.py")]
     env = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
-    done = subprocess.run(
-        run, capture_output=True, text=True, check=False, env=env | {"TRITON_CACHE_DIR": str(tmp_path)}
-    )
+    done = forks.run("-c", CODE, HELPERS / "compiled_triton.py", env=env | {"TRITON_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     sizes = json.loads(done.stdout)
     assert len(sizes) == 7
