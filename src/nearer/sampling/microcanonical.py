@@ -376,7 +376,7 @@ class _Run:
         return np.array(scores), np.array(wrong)
 
     def _agreement(self) -> tuple[float, float]:
-        """Return the vote error that more draws would remove, and the worst R-hat of distances and of feature shares."""
+        """Return the vote error that more draws would remove, and the worst R-hat of distances and feature shares."""
         chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
         votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
         i, j = self.pairs.T
