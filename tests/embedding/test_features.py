@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
@@ -138,3 +139,13 @@ def test_answers_that_agree_with_features_are_no_guesses():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert PosteriorEmbedding(features=features, solver="fast", random_state=0).fit(answers).dimension_ is None
+
+
+def test_a_grid_search_chooses_the_features_that_say_something():
+    points = make_gaussian(20, 2, random_state=0)
+    telling = points @ np.random.default_rng(1).normal(size=(2, 30))
+    noise = np.random.default_rng(2).normal(size=(20, 30))
+    answers = sample_triplets(points, 60, flipped=0.1, random_state=3)
+    model = PosteriorEmbedding(2, solver="fast", n_objects=20, random_state=0)
+    search = GridSearchCV(model, {"features": [None, telling, noise]}, cv=3).fit(answers.rows)
+    assert search.best_params_["features"] is telling
