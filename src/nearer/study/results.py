@@ -497,7 +497,7 @@ class StudyResults(Result):
                 f"the results have the format {reprlib.repr(values.get('format'))}, and this version of nearer reads "
                 f"format {FORMAT}{_RERUN_ADVICE}"
             )
-        missing = [key for key in KEYS if key not in values and key not in _LATER_KEYS]
+        missing = [key for key in KEYS if key not in values]
         if missing:
             raise ValueError(f"the results lack {', '.join(missing)}{_RERUN_ADVICE}")
         try:
@@ -516,9 +516,8 @@ class StudyResults(Result):
         return "\n".join(lines)
 
 
-#: All keys of the file; each must be there, but for those that files of earlier versions lack.
+#: All keys of the file; each must be there.
 KEYS = tuple(each.metadata.get("key", each.name) for each in fields(StudyResults))
-_LATER_KEYS = frozenset({"features", "feature_deviations"})
 
 
 def read_results(folder: str | PathLike[str]) -> StudyResults:
