@@ -124,6 +124,15 @@ def test_further_answers_keep_the_features(study, folder, tmp_path, capsys):
     assert list(now.objects) == NAMES[:N_DESCRIBED]
 
 
+def test_rows_of_new_objects_come_with_further_answers(study, folder, tmp_path, capsys):
+    arguments = ["add", study, folder / "more.csv", "--features", folder / "new.csv", "-o", tmp_path / "map"]
+    status, _, _ = run(capsys, *arguments)
+    assert status == 0
+    now = read_results(tmp_path / "map")
+    assert sorted(now.objects) == NAMES
+    assert [(each.name, each.n_objects) for each in now.features] == [("vectors", N)]
+
+
 def test_features_place_new_objects(study, folder, tmp_path, capsys):
     status, out, _ = run(capsys, "place", study, "--features", folder / "new.csv", "-o", tmp_path / "map", "--json")
     assert status == 0

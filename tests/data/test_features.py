@@ -79,3 +79,21 @@ def test_what_is_wrong_is_said(given, message):
 def test_features_of_other_objects_are_refused():
     with pytest.raises(ValueError, match="none of the objects: they are called 'a', 'b', and its rows 'cat'"):
         Features(VALUES, LABELS).labels_for(np.array(["a", "b"]))
+
+
+def test_rows_that_come_later_are_added_and_replace_those_of_the_same_objects():
+    first = Features([[1.0, 2.0], [3.0, 4.0]], ["cat", "dog"], "vectors")
+    found = first.updated(Features([[5.0, 6.0], [7.0, 8.0]], ["dog.png", "cow.png"]))
+    assert found.name == "vectors"
+    assert found.of(["cat", "dog"]).tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    assert len(found.values) == 3
+    with pytest.raises(ValueError, match="as many columns"):
+        first.updated(Features([[1.0]], ["cow"]))
+
+
+def test_rows_of_some_objects_under_their_labels():
+    among = Features([[1.0], [2.0], [3.0]], ["images/cat.png", "images/dog.png", "images/cow.png"]).among(
+        np.array(["dog", "cow", "hen"])
+    )
+    assert among.objects.tolist() == ["dog", "cow"]
+    assert among.values.ravel().tolist() == [2.0, 3.0]

@@ -113,7 +113,7 @@ def add(commands: Commands) -> None:
         "-o", "--out", type=Path, required=True, metavar="OUT",
         help="folder of the results; that of the map itself is replaced",
     )  # fmt: skip
-    add_features(update, "of new objects, say (default: those of the map)")
+    add_features(update, "further rows for those of the map, such as of new objects")
     _add_anyway(update)
 
 

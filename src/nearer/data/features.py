@@ -132,6 +132,18 @@ class Features:
         """Return the same set under another name."""
         return Features(self.values, self.objects, name, self.standardize)
 
+    def updated(self, other: Features) -> Features:
+        """Return the rows of both sets, those of the other where an object is in both."""
+        if self.objects is None or other.objects is None or other.values.shape[1] != self.values.shape[1]:
+            raise ValueError(
+                f"{self.name}: rows can be added to features with labels, of as many columns "
+                f"({self.values.shape[1]}, and not {other.values.shape[1]})"
+            )
+        labels = other.labels_for(self.objects, new=True)
+        kept = ~np.isin(self.objects, labels)
+        objects = read_objects([*self.objects[kept].tolist(), *labels.tolist()])
+        return Features(np.vstack([self.values[kept], other.values]), objects, self.name, self.standardize)
+
     def among(self, objects: Labels) -> Features:
         """Return the rows of those objects that are on a list, under its labels."""
         labels = self.labels_for(objects)

@@ -160,13 +160,14 @@ def update_study(
     """Fit a map anew with further answers, rotate it onto the one before, and write the study.
 
     Arguments are those of `run_study`, with a stored study and the provenance ``lot`` of the new answers; ``log_note``
-    is called with each remark on how the answers fit together. Features stay; those given replace sets of their names,
-    and are added to the others. The folder of the earlier study is left as it was until
+    is called with each remark on how the answers fit together. Features stay; rows of those given are added to sets of
+    their names, and sets of other names to the rest. The folder of the earlier study is left as it was until
     the new one is complete.
     """
-    files = {each.features.name: each for each in (*earlier.feature_files, *features)}
-    sets = {each.name: each for each in earlier.settings.features}
-    sets |= {name: each.features for name, each in files.items()}
+    files = updated_features(earlier.feature_files, features)
+    sets = {each.name: each for each in earlier.settings.features} | {
+        each.features.name: each.features for each in files
+    }
     settings = replace(earlier.settings, features=tuple(sets.values()))
     lot = lot or Provenance(file=new.source)
     answers, notes = joined(earlier, new)
@@ -176,7 +177,7 @@ def update_study(
         answers,
         settings,
         folder,
-        replace(_provenance(earlier, lot, len(new)), features=tuple(files.values())),
+        replace(_provenance(earlier, lot, len(new)), features=files),
         notes=(*notes, f"{len(new)} answers of {new.source} were added to those of {earlier.folder}"),
         despite_errors=despite_errors,
         keep_earlier=folder.resolve() == earlier.folder.resolve(),
@@ -192,6 +193,20 @@ def update_study(
         error_of_old_map_on_new_answers=error_on_new(earlier.model, new),
         moved=displacements(study.model, earlier.model),
     )
+
+
+def updated_features(before: Sequence[FeatureFile], new: Sequence[FeatureFile]) -> tuple[FeatureFile, ...]:
+    """Return feature sets with rows that came later; where there is one set, they are of that, whatever their name."""
+    found = {each.features.name: each for each in before}
+    for each in new:
+        name = next(iter(found)) if len(before) == len(new) == 1 else each.features.name
+        old = found.get(name)
+        if old is None:
+            found[name] = each
+            continue
+        digest = sha256(f"{old.sha256} {each.sha256}".encode()).hexdigest()
+        found[name] = FeatureFile(old.features.updated(each.features), f"{old.file}, then {each.file}", digest)
+    return tuple(found.values())
 
 
 def _provenance(earlier: StoredStudy, lot: Provenance, n_new: int) -> Provenance:

@@ -64,6 +64,9 @@ def test_after_a_few_answers_the_posterior_is_that_of_features_and_answers():
         asking.update(progress=False)
     assert shared_orders(asking._learner.result[0].draws.points) > 0.65
     assert asking.model_.feature_share_["vectors"].mean > 0.5
+    chosen = np.isin(asking.purposes_, "information")
+    assert chosen.any()
+    assert np.array_equal(asking.comparisons_.was_chosen, chosen)
 
 
 def test_objects_in_no_answer_are_drawn_given_their_features():
