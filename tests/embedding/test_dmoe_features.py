@@ -13,18 +13,21 @@ from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, dmoe, dmoe_search
+from nearer.embedding.described import describe
 from nearer.embedding.dmoe_search import (
     Candidate,
     FixedSettings,
     Path,
     SearchResult,
     candidate_paths,
+    likely_shares,
     search_with_shares,
 )
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
 from nearer.optimize.solvers import ADMM, SVRG
+from nearer.sampling.features import feature_basis
 
 N, N_NEW = 30, 6
 POINTS = make_gaussian(N, 2, random_state=0)
@@ -67,7 +70,7 @@ def test_few_answers_suffice(fitted):
 
 
 def test_features_of_other_objects_do_little_harm():
-    shuffled = FEATURES.set_axis(np.random.default_rng(5).permutation(NAMES))
+    shuffled = FEATURES.set_axis(np.random.default_rng(6).permutation(NAMES))
     for count, loss in ((60, 0.03), (300, 0.02)):
         given = answers(count)
         with pytest.warns(ConvergenceWarning, match="cross-validation predicts best without these features"):
@@ -88,12 +91,25 @@ def test_features_must_be_clearly_ahead_of_none():
         shares = np.where(behind < 2, np.exp(-behind) * trust, 0.0)
         return SearchResult(paths, np.zeros((len(shares), 1)), np.zeros(len(shares)), shares, False)
 
-    found = search_with_shares([some], [some], 1, judge)
+    found = search_with_shares([some], [some], 1, judge, lambda *_: (0.0,))
     first, last = asked
     assert [[each.shares[0] for each in path.candidates] for path in first] == [[0.0], [0.5], [0.8], [0.95]]
     assert first[0].candidates[0].penalty.trace == 0.2
     assert [[each.shares[0] for each in path.candidates] for path in last] == [[0.0] * 3, [0.8]]
     assert found.best.shares == (0.0,)
+    # Unless the map without features is where they expect it.
+    search_with_shares([some], [some], 1, judge, lambda *_: (0.5,))
+    assert [[each.shares[0] for each in path.candidates] for path in asked[-1]] == [[0.5] * 3, [0.8]]
+
+
+def test_the_map_without_features_tells_the_share_that_is_likely():
+    """Where answers are many features do not help to predict them, but they place other objects."""
+    given, options = answers(600), [(0.0,), (0.5,)]
+    plain = Candidate(Penalty(0.03, 0.0), 0.0, 2, 2, (0.0,))
+    for features, share in ((FEATURES, (0.5,)), (FEATURES.set_axis(NAMES[::-1]), (0.0,))):
+        comparisons, kernels = describe(given, features)
+        basis = feature_basis(kernels, comparisons.objects)
+        assert likely_shares(plain, comparisons, basis, options, 2) == share
 
 
 def test_with_few_answers_and_features_maps_of_small_rank_compete_under_strong_penalties():

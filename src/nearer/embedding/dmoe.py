@@ -34,6 +34,7 @@ from nearer.embedding.dmoe_search import (
     candidate_paths,
     comparisons_per_object,
     cross_validate,
+    likely_shares,
     search_with_shares,
 )
 from nearer.embedding.fitting import (
@@ -251,9 +252,13 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             rng = self._repeatable_rng("folds")
             return cross_validate(comparisons, paths, rng, closed=kind == "closed", features=self._features)
 
+        def likely(candidate: Candidate, options: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+            assert self._features is not None
+            return likely_shares(candidate, comparisons, self._features, options, self.n_components)
+
         plain, described = paths(described=False), paths(described=True)
         if choose_shares:
-            return search_with_shares(plain, described, len(self._kernels), judge) if described else None
+            return search_with_shares(plain, described, len(self._kernels), judge, likely) if described else None
         tried = described if any(given.shares or ()) else plain
         return judge(tried) if tried else None
 

@@ -25,6 +25,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.groups import assign_folds, group_indices, restrict_to_seen, with_positive_weight
 from nearer.embedding.fitting import completed, gram_problem
 from nearer.embedding.predictor import Calibration, Predictor, mean_squared_distance_of_points
+from nearer.geometry import double_center, embedding_from_gram
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.covariance import Covariance
 from nearer.optimize.problems.margins import clear_ties
@@ -376,13 +377,18 @@ def cross_validate(
 
 
 def search_with_shares(
-    plain: list[Path], described: list[Path], n_sets: int, judge: Callable[[list[Path]], SearchResult]
+    plain: list[Path],
+    described: list[Path],
+    n_sets: int,
+    judge: Callable[[list[Path]], SearchResult],
+    likely: Callable[[Candidate, Sequence[tuple[float, ...]]], tuple[float, ...]],
 ) -> SearchResult:
     """Judge paths by the shares of feature sets, too: these by one candidate of each path, the rest at the best shares.
 
     Several sets are compared first, each alone and all alike, and the share of all together is judged next. Candidates
     of other shares that could not be told from the best stay, and take part in the average. ``plain`` are the paths at
-    a share of 0, and ``described`` those at others.
+    a share of 0, and ``described`` those at others. Where features are no better than none, ``likely`` tells the share
+    that the map of a candidate suggests.
     """
 
     def at_shares(shares: tuple[float, ...], *, whole: bool = False) -> list[Path]:
@@ -407,15 +413,38 @@ def search_with_shares(
         mix = tuple(share / DEFAULT_FEATURE_SHARE for share in compared.best.shares)
     options = [tuple(total * weight for weight in mix) for total in FEATURE_SHARES]
     found = judge([path for shares in options for path in at_shares(shares)])
-    best = at_shares(found.best.shares, whole=True) if found.has_best else []
-    if found.interrupted or all(len(path.candidates) == 1 for path in best):
+    if found.interrupted or not found.has_best:
         return found
+    best, dropped = found.best.shares, set()
+    if not any(best):
+        # With many answers features add nothing to predictions about objects that were asked about, but place others.
+        best = likely(found.best, options)
+        dropped = {best, options[0]}
     left = {found.candidates[place] for place in np.flatnonzero(found.shares)}
     others = [
-        path for path in found.paths if path.candidates[0].shares != found.best.shares and left & {*path.candidates}
+        path for path in found.paths if path.candidates[0].shares not in (best, *dropped) and left & {*path.candidates}
     ]
-    last = judge([*best, *others])
+    last = judge([*at_shares(best, whole=True), *others])
     return last if last.has_best else replace(found, interrupted=last.interrupted)
+
+
+def likely_shares(
+    candidate: Candidate,
+    comparisons: Comparisons,
+    features: FeatureBasis,
+    options: Sequence[tuple[float, ...]],
+    n_components: int,
+) -> tuple[float, ...]:
+    """Return the shares under which the map of a candidate without features is most likely."""
+    comparisons = with_positive_weight(comparisons)
+    seen = np.unique(comparisons.rows).astype(np.intp)
+    (found,) = fit_path([candidate], comparisons, closed=False)
+    predictor = found.predictor() if isinstance(found, PointPredictor) else found
+    gram = predictor.gram - np.diag(predictor.specificities)
+    points = embedding_from_gram(double_center(gram[np.ix_(seen, seen)]), n_components)
+    points = points[:, points.any(axis=0)]
+    covariances = [features.covariance(shares, FEATURE_POWER) for shares in options]
+    return options[int(np.argmax([each.log_likelihood(points, seen) for each in covariances]))]
 
 
 def average_predictors(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers.drawn_rows import random_quadruplets
 from helpers.sdp import sdp_minimum
+from scipy.stats import multivariate_normal
 
 from nearer import Comparisons
 from nearer.model import TwoSidedHinge
@@ -155,3 +156,15 @@ def test_the_start_of_a_descent_is_the_leading_pull_on_representers(covariance):
     assert laplacian_spectrum(factored, 2).eigenvalues[0] == pytest.approx(np.linalg.eigvalsh(pull)[-1])
     start = spectral_start(factored)
     assert factored.objective_and_gradient(start)[0] < factored.objective_at_zero
+
+
+def test_log_likelihood_is_that_of_a_normal_distribution_at_its_best_mean_and_variance(covariance):
+    points, k = np.random.default_rng(6).normal(size=(N, 2)), covariance.matrix
+    ones, precision = np.ones(N), np.linalg.inv(k)
+    expected = []
+    for axis in points.T:
+        away = axis - ones @ precision @ axis / (ones @ precision @ ones)
+        variance = away @ precision @ away / N
+        density = multivariate_normal(np.zeros(N), variance * k).logpdf(away)
+        expected.append(density + N / 2 * (1 + np.log(2 * np.pi)))
+    assert covariance.log_likelihood(points, ALL) == pytest.approx(sum(expected))

@@ -127,6 +127,15 @@ class Covariance(NamedTuple):
         mean = weights.T @ points / weights.sum()
         return mean + self.regression(new, old) @ (points - mean)
 
+    def log_likelihood(self, points: FloatArray, objects: NDArray[np.intp]) -> float:
+        """Return that of the places of some objects, each axis at its most likely mean and variance."""
+        root, ones = self.root(objects), np.ones((len(objects), 1))
+        ones, white = root.solve(ones), root.solve(points)
+        white = white - ones @ (ones.T @ white) / float(np.vdot(ones, ones))
+        log_volume = float(np.log(root.scale).sum() + np.log1p(root.stretch).sum())
+        sizes = np.log(np.maximum(np.mean(white**2, axis=0), np.finfo(float).tiny))
+        return -points.shape[1] * log_volume - len(objects) / 2 * float(sizes.sum())
+
     def conditional(self, new: NDArray[np.intp], old: NDArray[np.intp]) -> FloatArray:
         """Return the covariance of new objects given the places of old ones, (k, k)."""
         root = self.root(old)
