@@ -105,7 +105,7 @@ class Result:
         ]
         if missing:
             raise ValueError(f"{where or cls.__name__} lacks {', '.join(missing)}")
-        types_of = _types_of(cls)
+        types_of = _types_of(cls)  # type: ignore[arg-type]  # mypy takes classes for unhashable
         prefix = f"{where}." if where else ""
         given = {
             each.name: _restored(types_of[each.name], values[key], f"{prefix}{key}")
