@@ -119,7 +119,7 @@ def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
     return {
         "world": name, "multiple": multiple, "kind": kind, "seed": seed, "size": len(answers), "trial": seed,
         "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error,
-        "share": getattr(share, "mean", share), "seconds": perf_counter() - begin,
+        "share": None if share is None else share.mean, "seconds": perf_counter() - begin,
         "overconfidence": float(np.maximum(likely, 1 - likely).mean()) - (1 - error),
     }  # fmt: skip
 

@@ -50,6 +50,8 @@ def check_shares(context: Context) -> Iterator[Finding]:
 def share_findings(model: OrdinalEmbedding) -> Iterator[Finding]:
     """Return what each feature set explains of the places on a map."""
     for name, share in (getattr(model, "feature_share_", None) or {}).items():
+        if np.isnan(share.low):  # chosen by cross-validation, without an interval
+            continue
         numbers = {"features": name, **share._asdict()}
         if share.high < MIN_FEATURE_SHARE:
             yield Finding("features-useless", "warning", numbers=numbers)

@@ -55,7 +55,7 @@ from nearer.optimize.solvers import ADMM, ClosedForm, Factored, Paper, Projected
 from nearer.optimize.solvers.descent import DescentSettings
 from nearer.optimize.solvers.device_lbfgs import for_device
 from nearer.optimize.solvers.driver import AnySolver, Callback, limited_blas
-from nearer.sampling.features import FeatureKernel, extend_basis, feature_basis
+from nearer.sampling.features import FeatureKernel, FeatureShare, extend_basis, feature_basis
 
 Kind: TypeAlias = Literal["auto", "admm", "closed", "factored", "other"]  # of settings that a solver leaves open
 _SOLVERS: dict[str, AnySolver] = {"admm": ADMM(), "paper": Paper(), "closed": ClosedForm(), "factored": Factored()}
@@ -139,7 +139,7 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         smoothed error, ``share`` that in `gram_`. `nearer.plotting.plot_path` draws it. Only after a search.
     best_index_ : int
         The place in `cv_results_` of the settings of the largest share.
-    feature_share_ : dict of str to float, or None
+    feature_share_ : dict of str to FeatureShare, or None
         For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.5, 0.8
         and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
         features.
@@ -365,10 +365,6 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         return fitted.interrupted() if interrupted else fitted
 
     def _check_state(self) -> None:
-        state = self.__dict__  # models that were stored before there were features have none
-        state.setdefault("_features", None)
-        state.setdefault("_kernels", ())
-        state.setdefault("feature_share_", None)
         super()._check_state()
         check_calibration(self._calibration)
         if self._features is not None and len(self._features.directions) != self.n_objects_:
@@ -464,7 +460,7 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         choice = self._choice
         self.penalty_, self.nu_, self.power_, self.rank_ = choice.penalty, choice.nu, choice.power, choice.rank
         names = [kernel.name for kernel in self._kernels]
-        self.feature_share_ = dict(zip(names, choice.shares, strict=True)) if names else None
+        self.feature_share_ = dict(zip(names, map(FeatureShare, choice.shares), strict=True)) if names else None
         if self._search is not None and self._search.has_best:
             self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
         if fitted.predictor is not None:

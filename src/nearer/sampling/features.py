@@ -199,8 +199,11 @@ def extend_basis(
 
 
 class FeatureShare(NamedTuple):
-    """The share of features in the prior variance of the coordinates: mean over the posterior, and interval of 95%."""
+    """The share of features in the variance of the coordinates: mean over the posterior, and its interval of 95%.
+
+    Where cross-validation chose the share, the interval is NaN.
+    """
 
     mean: float
-    low: float
-    high: float
+    low: float = np.nan
+    high: float = np.nan
