@@ -24,7 +24,9 @@ _REMEDIES = {
 }
 
 
-def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = False) -> Features:
+def features_from(
+    source: Paths, *, column: str | None = None, early_layers: bool = False, skip_bad: bool = False
+) -> Features:
     """Return features of the pictures or sounds in a folder or in files, or of words in a list.
 
     Parameters
@@ -34,6 +36,8 @@ def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = 
         each.
     column : str, optional
         The column of texts in a table, if it has several.
+    early_layers : bool, default=False
+        Of pictures, see `image_features`.
     skip_bad : bool, default=False
         Leave out files that cannot be read, with a warning, rather than refuse them.
 
@@ -52,10 +56,15 @@ def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = 
             f"there are {pluralize(kinds['image'], 'picture')} and {pluralize(kinds['sound'], 'sound')}; make features "
             "of each kind by itself: name the files of one"
         )
+    if early_layers and not kinds["image"]:
+        raise ValueError("only features of pictures have early layers, and there are none")
     if kinds["image"] or kinds["sound"]:
-        kind, features = ("image", image_features) if kinds["image"] else ("sound", sound_features)
         _warn_unserved(paths)
-        return features([path for path in paths if _kind_of(path) == kind], skip_bad=skip_bad)
+    if kinds["image"]:
+        pictures = [path for path in paths if _kind_of(path) == "image"]
+        return image_features(pictures, early_layers=early_layers, skip_bad=skip_bad)
+    if kinds["sound"]:
+        return sound_features([path for path in paths if _kind_of(path) == "sound"], skip_bad=skip_bad)
     tables = [path for path in paths if _kind_of(path) == "words"]
     if len(tables) == len(paths) == 1:
         return word_features(*read_words(tables[0], column))
