@@ -141,8 +141,8 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         The place in `cv_results_` of the settings of the largest share.
     feature_share_ : dict of str to float, or None
         For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.5, 0.8
-        and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
-        features.
+        and 0.95 for all sets together, or, where features are no better than none, as the map without them suggests. It
+        has no interval, and neighboring values often predict alike. None without features.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
