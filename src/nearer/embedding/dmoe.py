@@ -141,8 +141,8 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         The place in `cv_results_` of the settings of the largest share.
     feature_share_ : dict of str to FeatureShare, or None
         For each feature set its share in the covariance of the objects, as cross-validation chose it among 0, 0.5, 0.8
-        and 0.95 for all sets together; it has no interval, and neighboring values often predict alike. None without
-        features.
+        and 0.95 for all sets together, or, where features are no better than none, as the map without them suggests. It
+        has no interval, and neighboring values often predict alike. None without features.
     dual_gap_ : float
         Upper bound on how far the objective is from its minimum; NaN without a certificate, as for a small rank.
     specificities_ : ndarray, shape (n_objects_,)
@@ -371,6 +371,12 @@ class DMOE(DescribedEmbedding, GramEmbedding):
             raise ValueError(f"its features are not about {self.n_objects_} objects")
 
     @property
+    def feature_share_(self) -> dict[str, FeatureShare] | None:
+        """The share of each feature set in the covariance of the objects; None without features."""
+        shares = zip(self._kernels, self._shares, strict=True)
+        return {kernel.name: FeatureShare(share) for kernel, share in shares} if self._kernels else None
+
+    @property
     def _is_described(self) -> bool:
         return self._features is not None
 
@@ -459,8 +465,7 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         self.dual_gap_, self.ridge_ = fitted.solution.dual_gap, fitted.ridge
         choice = self._choice
         self.penalty_, self.nu_, self.power_, self.rank_ = choice.penalty, choice.nu, choice.power, choice.rank
-        names = [kernel.name for kernel in self._kernels]
-        self.feature_share_ = dict(zip(names, map(FeatureShare, choice.shares), strict=True)) if names else None
+        self._shares = choice.shares
         if self._search is not None and self._search.has_best:
             self.cv_results_, self.best_index_ = self._search.results(), self._search.best_index
         if fitted.predictor is not None:
