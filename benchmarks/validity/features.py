@@ -1,9 +1,10 @@
-"""Features as a prior: intervals of their shares and of deviations from them, and the warning about useless ones."""
+"""Features as a prior: what is said of right, shuffled and useless ones, and intervals of shares and deviations."""
 
 from __future__ import annotations
 
 import warnings
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,22 +12,54 @@ from numpy.typing import NDArray
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
+from nearer.checking.features import share_findings
 from nearer.data.features import Features
 from nearer.datasets import sample_triplets
 from nearer.embedding import PosteriorEmbedding
-from nearer.embedding.posterior_embedding import MIN_FEATURE_SHARE
 from nearer.sampling.deviations import leave_one_out_distances
 from nearer.sampling.features import FeatureKernel, feature_basis
 from nearer.sampling.model import Model, draws_of, model_of
 
 TITLE = "Features of objects"
 ABOUT = """
-`PosteriorEmbedding(features=...)` learns the share of the variance of the places that features account for, and how far
-each object lies from where its features suggest. Maps, shares and noise are *drawn from the prior* of the model for the
-intervals. For the warning that features say little about the answers (interval of the share below 0.3), objects lie in
-two dimensions where 40 noisy columns say, to a share of their variance; *shuffled* columns belong to other objects.
+`nearer check` and `nearer fit` call features useless if the 95% interval of their share of the variance lies below 0.3,
+and say that they tell much if it lies above. Here 30 columns of features determine 80% of the variance of 20 objects in
+2-D, up to some noise, or belong to other objects (shuffled). One answer in ten is wrong, or all are guesses. Answers
+that agree with features are taken for no guesses, so that a dimension is determined.
+
+For intervals of the shares, and of how far each object lies from where its features suggest, maps, shares and noise are
+drawn from the prior of the model.
 """
-_P = 2
+_N, _P = 20, 2
+Kind = Literal["right", "shuffled", "right, and guesses"]
+
+
+def _fitted(rng: np.random.Generator, kind: Kind, n_answers: int) -> PosteriorEmbedding:
+    known, own = rng.normal(size=(2, _N, 2))
+    points = np.sqrt(0.8) * known + np.sqrt(0.2) * own
+    features = known @ rng.normal(size=(2, 30)) + 0.3 * rng.normal(size=(_N, 30))
+    if kind == "shuffled":
+        features = features[rng.permutation(_N)]
+    answers = sample_triplets(points, n_answers, flipped=0.1, random_state=int(rng.integers(2**31)))
+    if kind == "right, and guesses":
+        rows = answers.rows.copy()
+        swapped = rng.random(len(rows)) < 0.5
+        rows[swapped] = rows[swapped][:, [0, 2, 1]]
+        answers = Comparisons.from_triplets(rows, n_objects=_N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PosteriorEmbedding(features=features, solver="fast", n_jobs=1, random_state=int(rng.integers(2**31)))
+        return model.fit(answers)
+
+
+def finds(rng: np.random.Generator, *, kind: Kind, n_answers: int, code: str) -> Outcome:
+    """Whether a finding is made."""
+    return Outcome(int(any(each.code == code for each in share_findings(_fitted(rng, kind, n_answers)))))
+
+
+def determines(rng: np.random.Generator, *, kind: Kind, n_answers: int) -> Outcome:
+    """Whether any dimension is determined."""
+    return Outcome(int(_fitted(rng, kind, n_answers).dimension_ is not None))
 
 
 def _from_prior(rng: np.random.Generator, n: int, m: int) -> tuple[Features, Comparisons, Model, FloatArray]:
@@ -78,23 +111,27 @@ def deviations(rng: np.random.Generator, *, n: int, m: int) -> Outcome:
     return Outcome(sum(bool(each.low <= true[each.object] <= each.high) for each in found), len(found))
 
 
-def warned(rng: np.random.Generator, *, n: int, m: int, true_share: float | None) -> Outcome:
-    """Whether features are called useless."""
-    known, rest = rng.normal(size=(2, n, _P))
-    part = true_share or 0.0
-    points = np.sqrt(part) * known + np.sqrt(1 - part) * rest
-    columns = known @ rng.normal(size=(_P, 40)) + 0.2 * rng.normal(size=(n, 40))
-    answers = sample_triplets(points, m, flipped=0.1, random_state=int(rng.integers(2**31)))
-    found = _fit(answers, Features(columns), rng).feature_share_
-    assert found is not None
-    return Outcome(int(found["features"].high < MIN_FEATURE_SHARE))
-
-
 _SHARE, _DEVIATION = "the interval of the share of features", "intervals of deviations from features"
-_USELESS = "features are said to be of little use"
 _SIZES = ((14, 120), (30, 150), (30, 900))
+_USELESS, _USED, _ANY = "features are called useless", "features are said to tell much", "any dimension is determined"
+
+
+def _finding(inference: str, kind: Kind, n_answers: int, *target: float) -> Rate:
+    code = "features-useless" if inference == _USELESS else "features-used"
+    is_right = (kind == "right") == (inference == _USED)
+    measure = "power" if is_right else "size"
+    simulate = partial(finds, kind=kind, n_answers=n_answers, code=code)
+    return Rate(inference, f"{kind}; {_N} objects, {n_answers} answers", measure, simulate, 30, *target)
+
 
 RATES = [
+    *(_finding(_USELESS, "right", m, 0.0, 0.05) for m in (20, 200)),
+    *(_finding(_USELESS, "shuffled", m) for m in (20, 100, 400)),
+    *(_finding(_USED, "shuffled", m, 0.0, 0.05) for m in (20, 200)),
+    *(_finding(_USED, "right", m) for m in (20, 100)),
+    Rate(_ANY, f"right, and guesses; {_N} objects, 60 answers", "size",
+         partial(determines, kind="right, and guesses", n_answers=60), 30, 0.0, 0.05),
+    Rate(_ANY, f"right; {_N} objects, 60 answers", "power", partial(determines, kind="right", n_answers=60), 30),
     *(
         Rate(_SHARE, f"drawn from the prior; {n} objects, {m} answers", "coverage",
              partial(share, n=n, m=m), 200, 0.90, 0.98)
@@ -104,14 +141,5 @@ RATES = [
         Rate(_DEVIATION, f"drawn from the prior; {n} objects, {m} answers", "coverage",
              partial(deviations, n=n, m=m), 100, 0.90, 0.98)
         for n, m in _SIZES
-    ),
-    *(
-        Rate(_USELESS, f"shuffled; 40 objects, {m} answers", "power", partial(warned, n=40, m=m, true_share=None), 40)
-        for m in (40, 200, 800, 2000)
-    ),
-    *(
-        Rate(_USELESS, f"a share of {part:g}; 40 objects, {m} answers", "size",
-             partial(warned, n=40, m=m, true_share=part), 40, 0.0, 0.05)
-        for part, m in ((0.5, 200), (0.5, 2000), (0.8, 40), (0.8, 800))
     ),
 ]  # fmt: skip

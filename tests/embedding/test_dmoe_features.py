@@ -13,7 +13,6 @@ from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, dmoe, dmoe_search
-from nearer.embedding.described import describe
 from nearer.embedding.dmoe_search import (
     Candidate,
     FixedSettings,
@@ -24,6 +23,7 @@ from nearer.embedding.dmoe_search import (
     search_with_shares,
 )
 from nearer.embedding.storage import load_model, save_model
+from nearer.embedding.with_features import match_features
 from nearer.optimize.problems.gram import Problem
 from nearer.optimize.problems.margins import MarginMap
 from nearer.optimize.solvers import ADMM, SVRG
@@ -108,7 +108,7 @@ def test_the_map_without_features_tells_the_share_that_is_likely():
     plain = Candidate(Penalty(0.03, 0.0), 0.0, 2, 2, (0.0,))
     others = FEATURES.set_axis(np.random.default_rng(0).permutation(NAMES))
     for features, share in ((FEATURES, (0.5,)), (others, (0.0,))):
-        comparisons, kernels = describe(given, features)
+        comparisons, kernels = match_features(given, features)
         basis = feature_basis(kernels, comparisons.objects)
         assert likely_shares(plain, comparisons, basis, options, 2) == share
 

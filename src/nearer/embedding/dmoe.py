@@ -19,7 +19,6 @@ from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import seen_objects, with_positive_weight
 from nearer.data.labels import Labels
 from nearer.data.streamed import Judgments, StreamedComparisons
-from nearer.embedding.described import DescribedEmbedding, describe
 from nearer.embedding.distillation import distill_gram
 from nearer.embedding.dmoe_search import (
     DEFAULT_FEATURE_SHARE,
@@ -48,6 +47,7 @@ from nearer.embedding.fitting import (
     refit_map,
 )
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
+from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
 from nearer.geometry import embedding_from_gram
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
@@ -71,7 +71,7 @@ _WITH_FEATURES = (ADMM, Paper, ClosedForm, Projected, Factored)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class DMOE(DescribedEmbedding, GramEmbedding):
+class DMOE(EmbeddingWithFeatures, GramEmbedding):
     r"""Distributional margin based ordinal embedding, which chooses its settings from the comparisons.
 
     Learns a Gram matrix whose margins have a high mean and a small spread, by the convex problem
@@ -201,7 +201,7 @@ class DMOE(DescribedEmbedding, GramEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         self._kernels: tuple[FeatureKernel, ...] = ()
         if self.features is not None:
-            comparisons, self._kernels = describe(self._require_in_memory(comparisons), self.features)
+            comparisons, self._kernels = match_features(self._require_in_memory(comparisons), self.features)
         self._features = feature_basis(self._kernels, comparisons.objects)
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
@@ -377,7 +377,7 @@ class DMOE(DescribedEmbedding, GramEmbedding):
         return {kernel.name: FeatureShare(share) for kernel, share in shares} if self._kernels else None
 
     @property
-    def _is_described(self) -> bool:
+    def _uses_features(self) -> bool:
         return self._features is not None
 
     def _places_known(self, comparisons: Comparisons) -> NDArray[np.intp]:

@@ -23,8 +23,8 @@ from nearer.data.labels import Labels
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
-from nearer.embedding.described import DescribedEmbedding, describe
 from nearer.embedding.distillation import distill_posterior
+from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
 from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
@@ -185,7 +185,7 @@ def bimodality_message(labels: list[Any]) -> str:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class PosteriorEmbedding(DescribedEmbedding):
+class PosteriorEmbedding(EmbeddingWithFeatures):
     r"""Bayesian ordinal embedding: all maps that the comparisons leave possible, each as likely as it is.
 
     Answers follow
@@ -307,7 +307,7 @@ class PosteriorEmbedding(DescribedEmbedding):
         return leave_one_out_deviations(posterior.model, posterior.unknowns, self.objects_)
 
     @property
-    def _is_described(self) -> bool:
+    def _uses_features(self) -> bool:
         return self._posterior.model.features is not None
 
     def sample(self, k: int, random_state: RandomState = None) -> FloatArray:
@@ -425,7 +425,7 @@ class PosteriorEmbedding(DescribedEmbedding):
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons, kernels = describe(self._require_in_memory(comparisons), self.features)
+        comparisons, kernels = match_features(self._require_in_memory(comparisons), self.features)
         model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
         sampler = self._sampler(model)
         rng = stream(self.random_state, "start")

@@ -109,6 +109,16 @@ def test_new_objects_come_with_the_features_that_were_waiting_for_them():
     assert {"o10", "o11"} <= set(np.asarray(asking.ask(20)).ravel().tolist())
 
 
+def test_chains_begin_anew_where_objects_change_the_directions_of_features(caplog):
+    asking = Questions(LABELS[:10], features=FEATURES, random_state=0)
+    asking.tell(answers_to(asking.ask(6)))
+    asking.update(progress=False)
+    asking.add(LABELS[10:])
+    asking.update(progress=False)
+    assert asking._learner.result[0].draws.points.shape[1] == 12
+    assert "could not be updated" not in caplog.text
+
+
 def test_questions_are_stored_with_their_features(tmp_path):
     asking = Questions(LABELS, features={"vectors": FEATURES, "words": VECTORS[:, :2]}, random_state=0)
     asking.tell(answers_to(asking.ask(4)))

@@ -49,6 +49,7 @@ class Posterior:
     _unknowns: FloatArray
     _pace: Pace | None
     _seen: NDArray[np.integer]
+    _features: FeatureBasis | None = None  # what the unknowns of features are about
 
 
 def prior_posterior(n_objects: int, n_components: int | None, seed: int, features: FeatureBasis | None) -> Posterior:
@@ -81,7 +82,7 @@ def update_posterior(
     settings = replace(INITIAL_SETTINGS, n_starts=4, n_steps=1000) if m > _MANY_ANSWERS else INITIAL_SETTINGS
     starts: list[FloatArray] = []
     pace = None
-    if before is not None and np.array_equal(seen, before._seen):
+    if before is not None and np.array_equal(seen, before._seen) and features is before._features:
         starts, pace = _continued(before, model, rng)
         if m <= _RESTART_GROWTH * before.n_answers_at_restart:
             settings, n_at_restart = REFRESH_SETTINGS, before.n_answers_at_restart
@@ -93,7 +94,7 @@ def update_posterior(
     larger, all_unknowns = add_objects(model, unknowns, seen, comparisons.n_objects, rng, features)
     draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
     assert sampled.pace is not None
-    return Posterior(draws, m, n_at_restart, unknowns, sampled.pace, seen)
+    return Posterior(draws, m, n_at_restart, unknowns, sampled.pace, seen, features)
 
 
 def evenly_spaced(n: int, k: int) -> NDArray[np.intp]:

@@ -408,12 +408,14 @@ class Questions:
         """Return the posterior of the first ``count`` answers, and the questions that come next."""
         from nearer.optimize.kernels import default_threads
 
-        seed, features = self._seed + count, self._basis
+        with self._lock:  # both before or after objects are added
+            objects, features = self.objects_, self._basis
+        seed = self._seed + count
         p, former, silent = self.n_components, before and before[0], self._silent
         if count == 0:
-            posterior = prior_posterior(len(self.objects_), p, seed, features)
+            posterior = prior_posterior(len(objects), p, seed, features)
         else:
-            comparisons = self._record.comparisons(self.objects_, count)
+            comparisons = self._record.comparisons(objects, count)
             posterior = update_posterior(
                 comparisons, p, seed, former, default_threads(), features=features, silent=silent
             )

@@ -17,7 +17,7 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.sampling.features import FeatureKernel
 
 
-def describe(comparisons: Comparisons, features: Any) -> tuple[Comparisons, tuple[FeatureKernel, ...]]:
+def match_features(comparisons: Comparisons, features: Any) -> tuple[Comparisons, tuple[FeatureKernel, ...]]:
     """Return comparisons over their objects and those that features describe, and the kernels of the feature sets."""
     sets = as_feature_sets(features)
     if sets:
@@ -26,14 +26,14 @@ def describe(comparisons: Comparisons, features: Any) -> tuple[Comparisons, tupl
     return comparisons, tuple(FeatureKernel.of(each, comparisons.objects) for each in sets)
 
 
-class DescribedEmbedding(OrdinalEmbedding):
+class EmbeddingWithFeatures(OrdinalEmbedding):
     """Base of estimators that take features."""
 
     features: Any
 
     @property
     @abstractmethod
-    def _is_described(self) -> bool:
+    def _uses_features(self) -> bool:
         """Whether the map was fitted with features."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class DescribedEmbedding(OrdinalEmbedding):
             if X is None:
                 raise ValueError("place needs comparisons of the new objects, or their features")
             return super().place(X, y, sample_weight)
-        if not self._is_described:
+        if not self._uses_features:
             raise ValueError("the map was fitted without features; fit it with features=... to place objects by them")
         before = self.n_objects_
         labels = [label for each in sets for label in each.labels_for(self.objects_, new=True).tolist()]
