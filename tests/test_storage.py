@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons, Penalty, embedding
 from nearer.datasets import make_gaussian, sample_triplets
-from nearer.embedding import CKL, DMOE, MLDS, MVTE, SPE, STE, BestOf, PosteriorEmbedding
+from nearer.embedding import CKL, DMOE, MLDS, MVTE, SOE, SPE, STE, BestOf, PosteriorEmbedding
 from nearer.embedding.storage import load_model, save_model
 from nearer.optimize import Factored
 from nearer.sampling import NUTS, Microcanonical
@@ -23,7 +23,7 @@ NAMED = Comparisons.from_triplets(
 )
 MODELS = {name: getattr(embedding, name)(2, random_state=0) for name in embedding.__all__}
 MODELS["MLDS"] = MLDS(random_state=0)
-MODELS["BestOf"] = BestOf(2, n_splits=2, random_state=0)
+MODELS["BestOf"] = BestOf(2, methods=[CKL(2), SOE(2)], n_splits=2, random_state=0)
 MODELS["SPE"] = SPE(2, tol=0.01, random_state=0)
 MODELS["MVTE"] = MVTE(2, alpha=3.0, n_init=1, random_state=0)  # finds the number of views
 MODELS["MVTE of two views"] = MVTE(2, n_views=2, n_init=1, random_state=0)  # finds alpha

@@ -148,6 +148,7 @@ def test_hard_questions_leave_nobody_to_be_reported():
     assert (findings, context.counts["n_at_chance"]) == ([("low-power", "note")], 0)
 
 
+@pytest.mark.slow
 def test_real_people_are_named_as_before_when_coins_join_them():
     answers = real_answers("eggs300")
     if answers is None:

@@ -23,6 +23,7 @@ SETTINGS = {
     "FORTE": "trace=0.01,solver=projected",
     "SPE": "rank=2,connectivity=knn,tol=0.01,margin=0.02",
 }
+SLOWEST = {"LORE", "NonmetricMDS", "SPE"}
 
 
 def write_rows(path, rows):
@@ -50,7 +51,9 @@ def run(capsys, *arguments):
     return status, *capsys.readouterr()
 
 
-@pytest.mark.parametrize("method", SETTINGS)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOWEST)) for name in SETTINGS]
+)
 def test_a_run_has_all_of_its_parts(method, files, tmp_path, capsys):
     folder, larger = tmp_path / "map", tmp_path / "larger"
     options = ["--method", method, "--set", SETTINGS[method], *OPTIONS]

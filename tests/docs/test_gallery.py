@@ -6,9 +6,15 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("few_repeats")
 SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("*.py"))
+# They run when the documentation is built, too.
+SLOW = {"compare_methods", "ellipses", "figure_for_a_paper", "models_of_a_map", "scale_of_greys", "what_people_go_by"}
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, marks=[pytest.mark.slow] * (script.stem in SLOW)) for script in SCRIPTS],
+    ids=lambda script: script.stem,
+)
 def test_a_script_runs_prints_and_draws(script, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

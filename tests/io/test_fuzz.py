@@ -10,7 +10,7 @@ pytest.importorskip("pyarrow")
 from helpers import fuzz
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(fuzz.files, st.sampled_from(fuzz.NAMES), fuzz.options)
 def test_any_file_gives_answers_or_a_sentence(file, name, reading):
     answers = fuzz.check(file, name, reading)
@@ -20,7 +20,7 @@ def test_any_file_gives_answers_or_a_sentence(file, name, reading):
 fitting = st.one_of(fuzz.text_files(), fuzz.json_files(), fuzz.parquet_files())
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(fitting, fuzz.options)
 def test_every_row_is_read_or_counted(file, reading):
     answers = fuzz.check(file, "answers", reading | {"skip_bad": True})

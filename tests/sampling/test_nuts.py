@@ -59,7 +59,7 @@ def test_without_information_moments_are_those_of_the_prior(from_the_prior):
 def test_a_small_posterior_is_that_of_importance_sampling(kind, people):
     """Chances of questions, a distance and some numbers, within Monte Carlo error of weighted draws from the prior."""
     model = small_model(kind, people=people)
-    found = sample_nuts(model, NUTS(4, n_warmup=300, n_draws=1500 if people else 2500, thin=4), seeds(4), 1)
+    found = sample_nuts(model, NUTS(4, n_warmup=300, n_draws=1500 if people else 4000, thin=4), seeds(4), 1)
     gaps = gaps_to_the_truth(model, found.unknowns)
     assert (np.abs(gaps.means) < 4 * gaps.errors).all()
     np.testing.assert_allclose(gaps.variances, 0, atol=0.5 if people else 0.25)

@@ -59,7 +59,10 @@ def stated(findings):
     return {each["code"]: (each["severity"], each["title"], each["text"], each["examples"]) for each in findings}
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name",
+    ["random responders", "guesses", *(pytest.param(n, marks=pytest.mark.slow) for n in ("few answers", "copies"))],
+)
 def test_check_fit_and_page_agree(name, tmp_path, capsys):
     file, folder = str(write(tmp_path / "answers.csv", **STUDIES[name])), str(tmp_path / "map")
     main(["check", file, "--json"])
@@ -103,11 +106,11 @@ def test_check_fit_and_page_agree(name, tmp_path, capsys):
 def test_the_same_people_are_named_whatever_the_dimension(tmp_path, capsys):
     file = str(write(tmp_path / "answers.csv", **STUDIES["random responders"]))
     named = []
-    for dimensions in ("1", "2", "4"):
+    for dimensions in ("1", "4"):
         main(["check", file, "--dimensions", dimensions, "--json"])
         found = stated(json.loads(capsys.readouterr().out)["findings"])
         named.append({code: found[code] for code in ("at-chance",) if code in found})
-    assert named[0] == named[1] == named[2]
+    assert named[0] == named[1]
     assert named[0]
 
 
@@ -125,7 +128,7 @@ def test_another_dimension_or_method_is_named_beside_its_figure(tmp_path, capsys
     assert "at-chance" in same
 
 
-@pytest.mark.parametrize("seed", [9, 95])
+@pytest.mark.parametrize("seed", [9, pytest.param(95, marks=pytest.mark.slow)])
 def test_guesses_that_an_exact_test_takes_for_answers_have_no_dimension_anywhere(seed, tmp_path, capsys):
     rng = np.random.default_rng(seed)
     rows = np.array([rng.permutation(N_OBJECTS)[:3] for _ in range(150)])

@@ -146,6 +146,7 @@ def _random_answers(labels, choose, n_answers):
     return Comparisons.from_triplets(rows, objects=list(labels))
 
 
+@pytest.mark.slow
 def test_a_study_ends_when_it_is_advised_and_its_map_beats_random_questions(study, browser, tmp_path):
     choose = as_seen(0)
     with running(study.folder, tmp_path / "server.log") as server:
