@@ -67,7 +67,7 @@ def _of_pictures(name: str, found: dict[str, np.ndarray]) -> FloatArray:
 
 
 def _of_dishes(found: dict[str, np.ndarray]) -> FloatArray:
-    return word_features(found["dish"], np.arange(len(found["dish"])), model="ngrams").values
+    return word_features(found["dish"].tolist(), range(len(found["dish"])), model="ngrams").values
 
 
 def _synthetic(share: float, seed: int) -> World:

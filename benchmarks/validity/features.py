@@ -87,17 +87,18 @@ def _answered(rows: NDArray[np.integer], is_right: NDArray[np.bool_]) -> NDArray
     return np.where(is_right[:, None], rows, rows[:, [0, 2, 1]])
 
 
-def _fit(answers: Comparisons, features: Features, rng: np.random.Generator, **settings: int) -> PosteriorEmbedding:
+def _fit(answers: Comparisons, features: Features, rng: np.random.Generator) -> PosteriorEmbedding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = PosteriorEmbedding(_P, features=features, n_jobs=1, random_state=int(rng.integers(2**31)), **settings)
+        seed = int(rng.integers(2**31))
+        model = PosteriorEmbedding(_P, max_components=_P, features=features, n_jobs=1, random_state=seed)
         return model.fit(answers)
 
 
 def share(rng: np.random.Generator, *, n: int, m: int) -> Outcome:
     """Whether the interval holds the share."""
     features, answers, model, truth = _from_prior(rng, n, m)
-    found = _fit(answers, features, rng, max_components=_P).feature_share_
+    found = _fit(answers, features, rng).feature_share_
     assert found is not None
     value = 1 / (1 + np.exp(-model.feature_numbers(truth)[0]))
     return Outcome(int(found["features"].low <= value <= found["features"].high))
@@ -106,8 +107,8 @@ def share(rng: np.random.Generator, *, n: int, m: int) -> Outcome:
 def deviations(rng: np.random.Generator, *, n: int, m: int) -> Outcome:
     """How many of the intervals hold the deviation of their object."""
     features, answers, model, truth = _from_prior(rng, n, m)
-    true = leave_one_out_distances(model, truth)
-    found = _fit(answers, features, rng, max_components=_P).feature_deviations()
+    true: dict[object, float] = dict(enumerate(leave_one_out_distances(model, truth).tolist()))
+    found = _fit(answers, features, rng).feature_deviations()
     return Outcome(sum(bool(each.low <= true[each.object] <= each.high) for each in found), len(found))
 
 
@@ -119,7 +120,7 @@ _USELESS, _USED, _ANY = "features are called useless", "features are said to tel
 def _finding(inference: str, kind: Kind, n_answers: int, *target: float) -> Rate:
     code = "features-useless" if inference == _USELESS else "features-used"
     is_right = (kind == "right") == (inference == _USED)
-    measure = "power" if is_right else "size"
+    measure: Literal["power", "size"] = "power" if is_right else "size"
     simulate = partial(finds, kind=kind, n_answers=n_answers, code=code)
     return Rate(inference, f"{kind}; {_N} objects, {n_answers} answers", measure, simulate, 30, *target)
 

@@ -147,11 +147,7 @@ def features(results: StudyResults) -> Content | None:
         return None
     described = [f"{each.name} ({about})" if (about := _size_of(each)) else each.name for each in sets]
     known = [each for each in sets if each.share is not None]
-    shares = [
-        f"{each.name} {percent(each.share or 0)}"
-        + (f" ({percent(each.share_low)} to {percent(each.share_high)})" if each.share_high is not None else "")
-        for each in known
-    ]
+    shares = [f"{each.name} {percent(each.share or 0.0)}{_interval_of(each)}" for each in known]
     first = paragraph(
         f"Besides the answers, this map was fitted with what is known of the objects: {'; '.join(described)}.",
         f"Of the variance of the places, the share that features account for was learned from the answers: "
@@ -169,6 +165,11 @@ def features(results: StudyResults) -> Content | None:
         caption = "Share of each set of features in the variance of the places, with 95% intervals."
         figure = Figure(_charts.shares_chart(known), caption)
     return {"figure": figure, "paragraphs": [first, _about_deviations(results), honest]}
+
+
+def _interval_of(record: FeatureRecord) -> str:
+    low, high = record.share_low, record.share_high
+    return "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
 
 
 def _size_of(record: FeatureRecord) -> str:

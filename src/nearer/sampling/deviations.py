@@ -53,6 +53,7 @@ def leave_one_out_deviations(model: Model, unknowns: FloatArray, objects: Labels
 
 def leave_one_out_distances(model: Model, q: FloatArray) -> FloatArray:
     """Return how far each object lies from where the others suggest, (n,), relative to the typical distance."""
+    assert model.features is not None
     n, p = model.n_objects, model.n_components
     coordinates, own, weights = _coordinates(model, q)
     spreads = np.exp(np.exp(model.hyperparameters(q)[0]) * q[n * p : n * p + p])
