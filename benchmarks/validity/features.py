@@ -59,7 +59,7 @@ _USELESS, _USED, _ANY = "features are called useless", "features are said to tel
 def _finding(inference: str, kind: Kind, n_answers: int, *target: float) -> Rate:
     code = "features-useless" if inference == _USELESS else "features-used"
     is_right = (kind == "right") == (inference == _USED)
-    measure = "power" if is_right else "size"
+    measure: Literal["power", "size"] = "power" if is_right else "size"
     simulate = partial(finds, kind=kind, n_answers=n_answers, code=code)
     return Rate(inference, f"{kind}; {_N} objects, {n_answers} answers", measure, simulate, 30, *target)
 
