@@ -3,6 +3,7 @@
 from helpers.report_sample import color_results
 
 from nearer.report.page import all_sections, assemble
+from nearer.report.verdict import verdict
 from nearer.study import StudyResults
 
 PIXELS = {
@@ -43,3 +44,10 @@ def test_names_are_escaped_and_the_methods_paragraph_mentions_the_prior():
     page = assemble(StudyResults.from_dict(color_results(features=[PIXELS, WORDS])), {})
     assert "<words>" not in page
     assert "Features of the objects entered as the prior covariance" in page
+
+
+def test_the_verdict_says_what_distances_rest_on():
+    results = StudyResults.from_dict(color_results(features=[PIXELS], reproducibility=None))
+    assert "Distances rest on the features as well as on the answers" in str(verdict(results))
+    without = StudyResults.from_dict(color_results(reproducibility=None))
+    assert "features" not in str(verdict(without))

@@ -216,6 +216,8 @@ def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_erro
         return "fair", f"use its predictions, but not its distances; for these {more}"
     if distances == "fair":
         return "fair", f"use its predictions, and its distances only roughly; for these {more}"
+    if results.features:
+        return "fair", "use its predictions; of its distances, believe what people were asked about"
     return "fair", "use its predictions; nothing is known of its distances"
 
 
@@ -280,6 +282,8 @@ def _about_distances(results: StudyResults, grade: Grade) -> str:
     reliability = results.reliability
     if at_chance(results):
         return "Distances mean nothing where predictions may be no better than guessing"
+    if reliability is None and results.features:
+        return "Distances rest on the features as well as on the answers, and have no reliability of their own"
     if reliability is None:
         return "Whether distances are reproducible is not known"
     how = {
