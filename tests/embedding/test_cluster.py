@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from helpers.browsing import eventually
-from helpers.clusters import dying, fit_inside, local_cluster, once, slow
+from helpers.clusters import dying, fit_inside, local_cluster, once, slow, stay_dead
 
 from benchmarks.records import side_by_side
 from nearer.data import ComparisonsFile, ComparisonsOnCluster, worker_pool
@@ -191,13 +191,14 @@ def test_a_worker_that_dies_costs_time_and_not_the_fit(mortal):
         assert [each.objective for each in model.history_] == [each.objective for each in undisturbed.history_]
 
 
-def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(mortal, monkeypatch):
+def test_those_that_are_left_take_the_place_of_one_that_does_not_come_back(monkeypatch):
     monkeypatch.setattr(worker_pool, "RESTART_SECONDS", 0.01)
-    with mortal.as_current():
+    with local_cluster() as client, client.as_current():
+        client.run(stay_dead, nanny=True)
         judgments = ComparisonsOnCluster(array_of())
         undisturbed = STE().fit(judgments)
         with pytest.warns(UserWarning, match="1 worker of 2 lost"):
-            model = STE().fit(judgments, callback=killing(mortal, 4))
+            model = STE().fit(judgments, callback=killing(client, 4))
         np.testing.assert_array_equal(model.embedding_, undisturbed.embedding_)
         assert len(set(judgments._pool._addresses)) == 1
 

@@ -84,3 +84,12 @@ def slow(blocks):
 
 def dying(blocks=()):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stay_dead(dask_worker):
+    """Have a nanny start no worker in the place of one that has died."""
+
+    async def start_nothing():
+        pass
+
+    dask_worker.instantiate = start_nothing
