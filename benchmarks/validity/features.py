@@ -135,12 +135,12 @@ RATES = [
     Rate(_ANY, f"right; {_N} objects, 60 answers", "power", partial(determines, kind="right", n_answers=60), 30),
     *(
         Rate(_SHARE, f"drawn from the prior; {n} objects, {m} answers", "coverage",
-             partial(share, n=n, m=m), 200, 0.90, 0.98)
+             partial(share, n=n, m=m), 100, 0.90, 0.98)
         for n, m in _SIZES
     ),
     *(
         Rate(_DEVIATION, f"drawn from the prior; {n} objects, {m} answers", "coverage",
-             partial(deviations, n=n, m=m), 100, 0.90, 0.98)
+             partial(deviations, n=n, m=m), 40, 0.90, 0.98)
         for n, m in _SIZES
     ),
 ]  # fmt: skip
