@@ -5,6 +5,7 @@ A fork has its own streams, folder, environment and limits, and ends through Pyt
 a module is first loaded needs a new Python instead.
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -96,7 +97,7 @@ def load():
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(Exception):  # forks load what this did not
             rehearse(Path(folder))
         # Compiled modules also leave some that have no file and cannot be imported.
         names = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None) is not None]
