@@ -1,4 +1,4 @@
-"""How many answers features are worth: ``python -m benchmarks.features`` writes the tables of docs/features.md.
+"""How many answers features are worth: ``python -m benchmarks.features`` writes tables and figure of docs/features.md.
 
 Posteriors and DMOE with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by
 trial, and judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of
@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
 from benchmarks.records import Record, RecordFile, side_by_side
 from nearer import Comparisons
@@ -165,8 +166,29 @@ def table(method: str) -> str:
     return "\n".join(lines)
 
 
+def draw(path: Path) -> None:
+    """Draw the mean errors of the posterior with and without features, a panel for each set of real answers."""
+    records, names = RECORDS.read(), ("zappos", "cars", "eggs30", "food")
+    figure = Figure(figsize=(10, 3), layout="constrained")
+    for axes, name in zip(figure.subplots(1, len(names), sharey=True), names, strict=True):
+        for kind, color in (("plain", "0.45"), ("features", "#c0392b")):
+            errors = [
+                np.mean([each["error"] for each in records if each["fingerprint"].startswith(f"{name} {m:g} {kind} ")])
+                for m in MULTIPLES
+            ]
+            axes.plot(MULTIPLES, errors, "o-", color=color, label={"plain": "answers alone"}.get(kind, "and features"))
+        axes.set_xscale("log")
+        axes.set_xticks(MULTIPLES, [f"{m:g}" for m in MULTIPLES])
+        axes.minorticks_off()
+        axes.set(title=name, xlabel="answers for each object", ylim=(0.1, 0.5))
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.axes[0].set_ylabel("held-out error")
+    figure.axes[0].legend(frameon=False, loc="lower left")
+    figure.savefig(path, dpi=120)
+
+
 def main() -> None:
-    """Run what is missing and write the table into the page."""
+    """Run what is missing, write the tables into the page, and draw its figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--worlds", nargs="*", default=list(WORLDS))
@@ -178,6 +200,7 @@ def main() -> None:
     for method, name in METHODS.items():
         text = re.sub(rf"\| {name} \|.*?\n\n", table(method) + "\n\n", text, count=1, flags=re.DOTALL)
     PAGE.write_text(text, encoding="utf-8")
+    draw(PAGE.with_name("features.png"))
 
 
 if __name__ == "__main__":
