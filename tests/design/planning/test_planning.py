@@ -13,6 +13,7 @@ from nearer._common.formatting import intcomma
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.datasets.synthetic import distinct_rows
 from nearer.design import Design, estimate_noise, plan, plot_plan, predict_error, theorem_bound, theorem_excess
+from nearer.design.planning import plans
 from nearer.design.planning.plans import crossing, monotone
 from nearer.design.planning.prediction import Replication
 from nearer.design.planning.simulation import capped_rates, draw_ground_truth
@@ -446,3 +447,11 @@ class TestPilot:
         )
         reached = 1 - quick.fit(train.concatenate([train, further])).score(judged)
         assert found.error == pytest.approx(reached, rel=0.12)
+
+
+def test_the_median_is_a_number_where_half_of_the_studies_reach_the_target(monkeypatch):
+    sizes, curves = np.array([100, 200, 400]), np.array([[0.4, 0.3, 0.19], [0.4, 0.35, 0.3]])
+    monkeypatch.setattr(plans, "_search", lambda *_: (sizes, curves))
+    found = plan(Design(15, 2), 0.2, n_replications=2, random_state=0)
+    assert 200 < found.n_answers <= 400
+    assert found.high is None

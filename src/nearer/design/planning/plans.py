@@ -219,7 +219,9 @@ def plan(
     sizes, curves = _search(studies, estimator, against, target_error, most, level)
     answers = np.array([crossing(sizes, each, target_error) for each in curves])
     ends = quantiles(np.minimum(answers, _MAX_FINITE), level)
-    low, n_answers = math.ceil(ends[0]), math.ceil(ends[1])
+    # Where half of an even number of studies reach the target, the median lies between a number and none.
+    middle = ends[1] if ends[1] <= MAX_COMPARISONS else np.quantile(answers, 0.5, method="lower")
+    low, n_answers = math.ceil(ends[0]), math.ceil(middle)
     high = None if ends[2] > MAX_COMPARISONS else math.ceil(ends[2])
     lows, errors, highs = quantiles(curves, level)
     costs = (None if price is None or count is None else price * count for count in (low, n_answers, high))
