@@ -59,8 +59,6 @@ def test_pictures_become_a_file(tmp_path, capsys):
     shown = capsys.readouterr()
     assert "pictures (EfficientNet-Lite0): 1,280 numbers for each of 3 objects" in shown.out
     assert "bad.png" in shown.err
-    assert main([*command, "--skip-bad", "--early-layers"]) == 0
-    assert "early layers): 152 numbers for each" in capsys.readouterr().out
     blue, navy, red = read_features(tmp_path / "f.csv").of(["blue", "navy", "red"])
     assert np.linalg.norm(blue - navy) < np.linalg.norm(blue - red)
 
@@ -112,7 +110,6 @@ def test_what_cannot_be_served_is_said_with_a_way_out(tmp_path, names, message):
     ("arguments", "message"),
     [
         (["missing", "-o", "f.csv"], "missing cannot be used: no such file"),
-        (["words.txt", "-o", "f.csv", "--early-layers"], "only features of pictures have early layers"),
         (["words.txt", "-o", "f.xlsx"], "f.xlsx: the name must end in .csv or .tsv or .npz or .parquet"),
         (["words.txt", "-o", "nowhere/f.csv"], "nowhere cannot be used"),
         (["words.csv", "-o", "./words.csv"], "words.csv is a file that this command reads, and would be lost"),

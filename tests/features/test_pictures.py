@@ -51,16 +51,6 @@ def test_the_vector_is_that_of_pytorch():
     )
 
 
-def test_early_layers_are_those_of_pytorch():
-    early = load_network()(pattern(), early=True)
-    assert early.shape == (152,)
-    np.testing.assert_allclose(
-        [np.linalg.norm(early[:40]), np.linalg.norm(early[40:])], [2 * 18.807413, 2 * 23.36648], rtol=1e-5
-    )
-    np.testing.assert_allclose(early[:3] / 2, [-4.27741, -0.2108, 1.19306], atol=2e-5)
-    np.testing.assert_allclose(early[40:43] / 2, [0.36473, -1.12714, 1.54277], atol=2e-5)
-
-
 def test_other_weights_are_refused():
     with pytest.raises(ValueError, match="install them again"):
         _read_weights(b"other weights")

@@ -36,10 +36,6 @@ def add(commands: Commands) -> None:
         "-o", "--out", type=Path, required=True, metavar="OUT", help="file of features: .csv, .tsv, .npz or .parquet"
     )
     parser.add_argument("--column", type=word, metavar="COLUMN", help="column of texts, in a table of several")
-    parser.add_argument(
-        "--early-layers", action="store_true",
-        help="of pictures: layers that know more of colors and textures, for a second file of features",
-    )  # fmt: skip
     parser.add_argument("--skip-bad", action="store_true", help="leave out and name files that cannot be read")
 
 
@@ -52,9 +48,7 @@ def _features(options: argparse.Namespace) -> int:
         raise FileNotFoundError(2, "No such file or directory", str(out.parent))
     if out.resolve() in {file.resolve() for file in options.file}:
         raise ValueError(f"{out} is a file that this command reads, and would be lost; choose another name with --out")
-    features = features_from(
-        options.file, column=options.column, early_layers=options.early_layers, skip_bad=options.skip_bad
-    )
+    features = features_from(options.file, column=options.column, skip_bad=options.skip_bad)
     write_features(features, out)
     n, n_columns = features.values.shape
     labels = [] if features.objects is None else features.objects.tolist()

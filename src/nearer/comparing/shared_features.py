@@ -20,7 +20,7 @@ from nearer.comparing.regression import are_numbers
 from nearer.data.features import MAX_STANDARDIZED_COLUMNS, Features, as_feature_sets
 from nearer.embedding.base import OrdinalEmbedding
 
-_SAME = 0.99  # correlation from which two things are taken for one
+_MIN_SAME_CORRELATION = 0.99  # above which two things are taken for one
 _MIN_PAIRS = 10
 _METRICS = ("euclidean", "cosine", "correlation", "cityblock")
 
@@ -51,8 +51,8 @@ def features_note(model: OrdinalEmbedding, what: str = "the map was") -> tuple[s
     if not names:
         return ()
     return (
-        f"{what} made partly of the features {quote_all(names)}: what is like these agrees with it whatever people "
-        "answered; a map of the answers alone shows how people and models agree",
+        f"{what} made partly of the features {quote_all(names)}: a model that resembles them agrees with it whatever "
+        "people answered; a map of the answers alone shows how people and models agree",
     )
 
 
@@ -79,7 +79,7 @@ def _are_distances_of(matrix: FloatArray, rows: FloatArray, features: Features) 
             one, other = apart[known], matrix[first, second][known]
             if len(one) < _MIN_PAIRS or not one.std() or not other.std():
                 continue
-            if max(pearson(one, other), spearman(one, other)) > _SAME:
+            if max(pearson(one, other), spearman(one, other)) > _MIN_SAME_CORRELATION:
                 return True
     return False
 
@@ -97,9 +97,9 @@ def _is_column_of(values: FloatArray, rows: FloatArray) -> bool:
     centered = rows[known] - rows[known].mean(axis=0)
     norms = np.linalg.norm(centered, axis=0)
     correlations = centered.T @ response / np.where(norms > 0, norms, np.inf) / np.linalg.norm(response)
-    if np.abs(correlations).max() > _SAME:
+    if np.abs(correlations).max() > _MIN_SAME_CORRELATION:
         return True
     if centered.shape[1] > min(MAX_STANDARDIZED_COLUMNS, len(response) // 3):
         return False  # so many columns add up to anything
     fitted = centered @ np.linalg.lstsq(centered, response, rcond=None)[0]
-    return bool(1 - np.square(response - fitted).sum() / np.square(response).sum() > _SAME**2)
+    return bool(1 - np.square(response - fitted).sum() / np.square(response).sum() > _MIN_SAME_CORRELATION**2)

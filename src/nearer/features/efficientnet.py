@@ -31,7 +31,6 @@ _FILE = "models/efficientnet-lite0-57934424.pth"
 _SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 _BATCH_NORM_EPS = 1e-3
 _N_BLOCKS = 16
-_EARLY_BLOCKS = (4, 10)  # the last of 28 x 28 and of 14 x 14 places
 _HALVING_BLOCKS = (1, 3, 5, 11)  # which filter in steps of 2
 
 _TYPES: dict[str, np.dtype[Any]] = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
@@ -71,17 +70,12 @@ class EfficientNet:
     blocks: tuple[Bottleneck, ...]
     head: Convolution
 
-    def __call__(self, image: NDArray[np.uint8], early: bool = False) -> Array:
-        """Return the vector, (1280,), of a picture, (224, 224, 3), of 0 to 255; or that of ``early`` layers, (152,)."""
+    def __call__(self, image: NDArray[np.uint8]) -> Array:
+        """Return the vector, (1280,), of a picture, (224, 224, 3), of 0 to 255."""
         pixels = (image.astype(np.float32) - np.float32(127)) / np.float32(128)
         found = _relu6(_mix(_patches(pixels, 3, 2), self.stem))
-        means: list[Array] = []
-        for at, block in enumerate(self.blocks):
+        for block in self.blocks:
             found = block(found)
-            if at in _EARLY_BLOCKS:
-                means.append(found.mean(axis=(0, 1)))
-        if early:
-            return np.concatenate(means)
         mean: Array = _relu6(_mix(found, self.head)).mean(axis=(0, 1))
         return mean
 

@@ -16,7 +16,7 @@ IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tif
 _DECIMALS = 5  # the last that agree between machines
 
 
-def image_features(files: Paths, *, early_layers: bool = False, skip_bad: bool = False) -> Features:
+def image_features(files: Paths, *, skip_bad: bool = False) -> Features:
     """Return vectors of pictures: the layer of EfficientNet-Lite0 before its classifier, 1,280 numbers each.
 
     Pictures are put onto a white square, as on a page, and scaled to 224 x 224 pixels. They are turned as a camera
@@ -26,10 +26,6 @@ def image_features(files: Paths, *, early_layers: bool = False, skip_bad: bool =
     ----------
     files : path or paths
         Pictures (JPEG, PNG, WebP, GIF, BMP, TIFF), or folders of them.
-    early_layers : bool, default=False
-        Return the means of the 152 channels of two layers halfway instead, which know more of colors and textures than
-        what things are. As a second set of features, with a share of its own, they lower errors where people judge
-        these, and do no harm where they do not.
     skip_bad : bool, default=False
         Leave out files that cannot be read, with a warning, rather than refuse them.
 
@@ -57,9 +53,8 @@ def image_features(files: Paths, *, early_layers: bool = False, skip_bad: bool =
         ) from error
     labels, pictures = read_each(files_in(files, IMAGE_ENDINGS), "picture", read_picture, skip_bad)
     with threadpool_limits(1):  # the products are too small for threads, which wait for each other
-        vectors = [network(picture, early_layers) for picture in progress_bar("vectors of pictures", iterable=pictures)]
-    name = f"pictures (EfficientNet-Lite0{', early layers' if early_layers else ''})"
-    return Features(np.round(np.array(vectors, dtype=np.float64), _DECIMALS), labels, name)
+        vectors = [network(picture) for picture in progress_bar("vectors of pictures", iterable=pictures)]
+    return Features(np.round(np.array(vectors, dtype=np.float64), _DECIMALS), labels, "pictures (EfficientNet-Lite0)")
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:

@@ -24,9 +24,7 @@ _REMEDIES = {
 }
 
 
-def features_from(
-    source: Paths, *, column: str | None = None, early_layers: bool = False, skip_bad: bool = False
-) -> Features:
+def features_from(source: Paths, *, column: str | None = None, skip_bad: bool = False) -> Features:
     """Return features of the pictures or sounds in a folder or in files, or of words in a list.
 
     Parameters
@@ -36,8 +34,6 @@ def features_from(
         each.
     column : str, optional
         The column of texts in a table, if it has several.
-    early_layers : bool, default=False
-        Of pictures, see `image_features`.
     skip_bad : bool, default=False
         Leave out files that cannot be read, with a warning, rather than refuse them.
 
@@ -56,13 +52,11 @@ def features_from(
             f"there are {pluralize(kinds['image'], 'picture')} and {pluralize(kinds['sound'], 'sound')}; make features "
             "of each kind by itself: name the files of one"
         )
-    if early_layers and not kinds["image"]:
-        raise ValueError("only features of pictures have early layers, and there are none")
     if kinds["image"] or kinds["sound"]:
         _warn_unserved(paths)
     if kinds["image"]:
         pictures = [path for path in paths if _kind_of(path) == "image"]
-        return image_features(pictures, early_layers=early_layers, skip_bad=skip_bad)
+        return image_features(pictures, skip_bad=skip_bad)
     if kinds["sound"]:
         return sound_features([path for path in paths if _kind_of(path) == "sound"], skip_bad=skip_bad)
     tables = [path for path in paths if _kind_of(path) == "words"]
