@@ -16,8 +16,9 @@ from nearer import Comparisons
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.optimize.kernels import samplers as kernel
 from nearer.sampling import Diagnosis, Microcanonical, Prior, diagnose, microcanonical
+from nearer.sampling.annotators import annotator_parameters
 from nearer.sampling.microcanonical import Chain, sample_until_converged
-from nearer.sampling.model import annotator_parameters, draws_of, model_of
+from nearer.sampling.model import draws_of, model_of
 from nearer.sampling.summaries import predictive_probability
 from nearer.sampling.variational import MeanField
 

@@ -9,14 +9,13 @@ from helpers.drawn_rows import random_quadruplets
 
 from nearer import Comparisons
 from nearer.io import read_answers
+from nearer.sampling.annotators import annotator_parameters, draw_annotator_effects
 from nearer.sampling.model import (
     HYPERPARAMETERS,
     DistinctComparisons,
     Draws,
     Prior,
-    annotator_parameters,
     distinct_comparisons,
-    draw_annotator_effects,
     draws_of,
     exposure_counts,
     log_exposures,

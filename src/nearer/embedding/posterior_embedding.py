@@ -28,23 +28,18 @@ from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
 from nearer.geometry import align, covariance_ellipses
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
+from nearer.sampling.annotators import (
+    Population,
+    Reliability,
+    annotator_reliability,
+    draw_annotator_effects,
+    population_of,
+)
 from nearer.sampling.chains import SamplingResult
 from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
-from nearer.sampling.model import (
-    HYPERPARAMETERS,
-    Draws,
-    Model,
-    Population,
-    Prior,
-    Reliability,
-    annotator_reliability,
-    draw_annotator_effects,
-    draws_of,
-    model_of,
-    population_of,
-)
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
 from nearer.sampling.new_objects import add_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.summaries import (

@@ -58,7 +58,7 @@ _READABLE_CLASSES = {
     "DistinctComparisons": "nearer.sampling.model",
     "Features": "nearer.data.features",
     **dict.fromkeys(("FeatureBasis", "FeatureKernel"), "nearer.sampling.features"),
-    "Reliability": "nearer.sampling.model",
+    **dict.fromkeys(("PeopleDraws", "Reliability"), "nearer.sampling.annotators"),
 }
 # Models with a state of their own: class -> module.
 _BY_STATE = {"Questions": "nearer.design"}

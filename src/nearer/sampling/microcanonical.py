@@ -26,6 +26,7 @@ from scipy.special import ndtr
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
+from nearer.sampling.annotators import answer_probabilities
 from nearer.sampling.chains import Moments, Pace, SamplingResult, Stopped, largest_rectangle, run_in_threads
 from nearer.sampling.model import Model, draws_of
 from nearer.sampling.summaries import diagnose, predictive_probability
@@ -262,6 +263,8 @@ class _Run:
         self.n_replaced = 0
         self.vote_error = float("nan")
         self.questions, self.pairs = self._questions()
+        if model.people is not None:
+            self.answers = self.rng.permutation(len(model.comparisons))[:_N_QUESTIONS]
 
     def result(self, starts: Sequence[FloatArray], pace: Pace | None = None, silent: bool = False) -> SamplingResult:
         """Return what the chains found."""
@@ -367,26 +370,33 @@ class _Run:
         some = self.rng.permutation(len(rows))[:_MAX_COMPARED_ANSWERS]
         scores, wrong = [], []
         for chain in self.chains:
-            drawn = draws_of(self.model, np.array(chain.draws))
-            each = (predictive_probability(drawn.one(k), rows[some], self.n_threads) for k in range(len(drawn)))
-            probabilities = np.array(list(each))
+            if self.model.people is None:
+                drawn = draws_of(self.model, np.array(chain.draws))
+                each = (predictive_probability(drawn.one(k), rows[some], self.n_threads) for k in range(len(drawn)))
+                probabilities = np.array(list(each))
+            else:
+                probabilities = answer_probabilities(self.model, np.array(chain.draws), some)
             means = probabilities.mean(axis=0)
             scores.append(weights[some] * (np.log(means) - np.log(probabilities).var(axis=0)))
             wrong.append(weights[some] * (means < 0.5))
         return np.array(scores), np.array(wrong)
 
     def _agreement(self) -> tuple[float, float]:
-        """Return the vote error that more draws would remove, and the worst R-hat of distances and feature shares."""
+        """Return the vote error that more draws would remove, and the worst R-hat of distances, feature shares and spreads of people."""
         chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
         votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
+        if self.model.people is not None:
+            of_people = [answer_probabilities(self.model, np.array(chain.draws), self.answers) for chain in self.chains]
+            votes = [np.append(vote, own.mean(axis=0)) for vote, own in zip(votes, of_people, strict=True)]
         i, j = self.pairs.T
         # Relative to the size of the map, which comparisons do not determine.
         sizes = [drawn.points.var(axis=1).sum(axis=1, keepdims=True) for drawn in chains]
         squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
         logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
         rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
-        shares = np.array([self.model.log_share_odds(np.array(chain.draws)) for chain in self.chains])
-        rhats += [diagnose(shares[:, :, number]).rhat for number in range(shares.shape[2])]
+        for numbers_of in (self.model.log_share_odds, self.model.people_numbers):
+            numbers = np.array([numbers_of(np.array(chain.draws)) for chain in self.chains])
+            rhats += [diagnose(numbers[:, :, number]).rhat for number in range(numbers.shape[2])]
         if len(chains) == 1:  # nothing to differ from: R-hat of its halves decides
             return self.settings.tolerance, float(np.nanmax(rhats))
         # The standard error of a vote, and with it the expected loss by votes on the wrong side.

@@ -30,8 +30,9 @@ from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import near_far_codes, number_by_appearance, trial_indices, with_positive_weight
 from nearer.data.labels import factorize
-from nearer.model.answers import AnswerModel, answer_probability
+from nearer.model.answers import AnswerModel
 from nearer.sampling.features import FeatureBasis, no_features
+from nearer.sampling.people import PEOPLE, PeopleComparisons, PeopleLayout
 
 #: How fast the weight of a comparison falls with the number of those from the same trial. On odd-one-out and
 # most-central data 0.5 predicts best, on grids 0.3; without it all are predicted worse, and with too much confidence.
@@ -48,8 +49,6 @@ HYPERPARAMETERS = (
     "lapse_spread",
 )
 _N_HYPER = len(HYPERPARAMETERS)
-_MAX_RELIABILITY_DRAWS = 100
-_INTERVAL_PERCENTILES = (2.5, 97.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +180,7 @@ class Model:
     prior: Prior
     comparisons: DistinctComparisons = field(default_factory=DistinctComparisons.empty)
     features: FeatureBasis | None = None
+    people: PeopleComparisons | None = None  # where they differ in more than noise
 
     @property
     def n_objects(self) -> int:
@@ -194,15 +194,20 @@ class Model:
 
     @property
     def core_size(self) -> int:
-        """The number of unknowns without those of features."""
+        """The number of unknowns without those of features and of people's weights and maps."""
         return self.first_effect + 2 * self.comparisons.n_annotators + _N_HYPER
+
+    @property
+    def first_of_people(self) -> int:
+        """The number of unknowns before those of people's weights and maps."""
+        if self.features is None:
+            return self.core_size
+        return self.core_size + self.features.directions.shape[1] * self.n_components + 2 * self.features.n_sets
 
     @property
     def size(self) -> int:
         """The number of unknowns."""
-        if self.features is None:
-            return self.core_size
-        return self.core_size + self.features.directions.shape[1] * self.n_components + 2 * self.features.n_sets
+        return self.first_of_people + (self.people.layout.size(self.n_components) if self.people else 0)
 
     def hyperparameters(self, unknowns: FloatArray) -> FloatArray:
         """Return the view of `HYPERPARAMETERS` in unknowns, (..., size)."""
@@ -210,7 +215,12 @@ class Model:
 
     def feature_numbers(self, unknowns: FloatArray) -> FloatArray:
         """Return the view of logits of shares and log-powers in unknowns, (..., size)."""
-        return unknowns[..., self.size - 2 * (self.features.n_sets if self.features else 0) :]
+        last = self.first_of_people
+        return unknowns[..., last - 2 * (self.features.n_sets if self.features else 0) : last]
+
+    def people_numbers(self, unknowns: FloatArray) -> FloatArray:
+        """Return the view of the logarithms of the spreads of people in unknowns, (..., size)."""
+        return unknowns[..., self.size - 2 * (len(self.people.layout.n_units) if self.people else 0) :]
 
     def log_share_odds(self, unknowns: FloatArray) -> FloatArray:
         """Return the logits of the shares of feature sets in unknowns, (..., sets)."""
@@ -219,7 +229,7 @@ class Model:
     def mixed(self, unknowns: FloatArray) -> FloatArray:
         """Return the unknowns of the same map where nothing is known of the objects, (core_size,)."""
         if self.features is None:
-            return unknowns
+            return unknowns[: self.core_size]
         from nearer.optimize.kernels import posterior
 
         n, p = self.n_objects, self.n_components
@@ -233,15 +243,20 @@ class Model:
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of the compiled loops after the unknowns."""
-        comparisons, pairs = self.comparisons, self.comparisons.pairs
+        comparisons, pairs, rows = self.comparisons, self.comparisons.pairs, self.comparisons.rows
+        n_points, layout = self.n_objects, PeopleLayout.empty()
+        if self.people is not None:
+            pairs, rows, layout = self.people.pairs, self.people.rows, self.people.layout
+            n_points = len(layout.objects)
         centers, scales = np.array(self.prior.centers), np.array(self.prior.scales)
         both = np.concatenate([pairs, pairs[:, ::-1]])
         order = np.lexsort(both.T[::-1])
-        bounds = np.searchsorted(both[order, 0], np.arange(self.n_objects + 1)).astype(np.int32)
+        bounds = np.searchsorted(both[order, 0], np.arange(n_points + 1)).astype(np.int32)
         adjacency = bounds, both[order, 1].copy(), (order % len(pairs)).astype(np.int32)
-        answers = comparisons.rows, comparisons.weights, comparisons.annotators
+        answers = rows, comparisons.weights, comparisons.annotators
         data = (
             pairs, adjacency, *answers, self.exposure, comparisons.n_annotators, self.n_components, centers, scales,
+            tuple(layout),
         )  # fmt: skip
         return tuple(self.features or no_features(self.n_objects)), data
 
@@ -263,6 +278,10 @@ class Model:
             numbers = self.feature_numbers(unknowns)
             numbers *= self.features.scales
             numbers += self.features.centers
+        if self.people is not None:
+            numbers = self.people_numbers(unknowns)
+            numbers *= self.people.layout.scales
+            numbers += self.people.layout.centers
         return unknowns
 
     def prior_covariance(self, unknowns: FloatArray) -> FloatArray | None:
@@ -278,7 +297,7 @@ class Model:
         shares, weights = np.empty(self.features.n_sets), np.empty(len(log_values))
         own, squares = np.zeros(self.n_objects), np.zeros(len(log_values))
         for q in unknowns:
-            posterior.direction_weights(q, self.size - 2 * len(shares), log_values, owners, shares, weights)
+            posterior.direction_weights(q, self.first_of_people - 2 * len(shares), log_values, owners, shares, weights)
             own += 1 - described @ shares
             squares += weights**2
         covariance: FloatArray = (directions * (squares / len(unknowns))) @ directions.T
@@ -292,9 +311,13 @@ class Model:
         unknowns[:cloud] = 0.5 * rng.standard_normal(cloud)
         self.hyperparameters(unknowns)[:] = self.prior.centers
         if self.features is not None:
-            last = self.size - 2 * self.features.n_sets
+            last = self.first_of_people - 2 * self.features.n_sets
             unknowns[self.core_size : last] = 0.5 * rng.standard_normal(last - self.core_size)
-            unknowns[last:] = self.features.centers
+            self.feature_numbers(unknowns)[:] = self.features.centers
+        if self.people is not None:
+            first, last = self.first_of_people, self.size - 2 * len(self.people.layout.n_units)
+            unknowns[first:last] = 0.5 * rng.standard_normal(last - first)
+            self.people_numbers(unknowns)[:] = self.people.layout.centers
         return unknowns
 
 
@@ -305,15 +328,24 @@ def model_of(
     *,
     by_annotator: bool = True,
     features: FeatureBasis | None = None,
+    people: str = "noise",
 ) -> tuple[Model, NDArray[np.integer]]:
-    """Return the model over the objects that are compared, and the positions of these."""
+    """Return the model over the objects that are compared, and the positions of these.
+
+    ``people`` says in what annotators may differ; see `nearer.sampling.people`.
+    """
     distinct = distinct_comparisons(comparisons, by_annotator=by_annotator)
     seen, positions = np.unique(distinct.pairs, return_inverse=True)
     distinct = replace(distinct, pairs=positions.reshape(distinct.pairs.shape).astype(np.int32))
     exposures, least = log_exposures(exposure_counts(comparisons)[seen])
     mean = float(exposures.mean())
     about = None if features is None else features.subset(seen)
-    return Model(exposures - mean, least - mean, n_components, prior or Prior(), distinct, about), seen
+    own = None
+    if people != PEOPLE[0] and distinct.n_annotators:
+        own = PeopleComparisons.of(
+            distinct.pairs, distinct.rows, distinct.annotators, distinct.n_annotators, maps=people == "maps"
+        )
+    return Model(exposures - mean, least - mean, n_components, prior or Prior(), distinct, about, own), seen
 
 
 class Draws(NamedTuple):
@@ -357,75 +389,3 @@ def draws_of(model: Model, unknowns: FloatArray) -> Draws:
     hyper = model.hyperparameters(unknowns).T
     kernel = np.exp(hyper[3])
     return Draws(points, np.exp(hyper[2]) * (1 + kernel), 2 * kernel, expit(hyper[4]))
-
-
-def annotator_parameters(model: Model, unknowns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return slope and lapse rate of each annotator in each draw, (k, annotators) each."""
-    first, n_annotators = model.first_effect, model.comparisons.n_annotators
-    hyper = model.hyperparameters(unknowns).T
-    steepness = np.exp(hyper[7])[:, None] * unknowns[:, first : first + n_annotators]
-    lapse = np.exp(hyper[8])[:, None] * unknowns[:, first + n_annotators : first + 2 * n_annotators]
-    slopes = np.exp(hyper[2][:, None] + steepness) * (1 + np.exp(hyper[3]))[:, None]
-    return slopes, expit(hyper[4][:, None] + lapse)
-
-
-def draw_annotator_effects(model: Model, unknowns: FloatArray, draws: Draws, rng: np.random.Generator) -> Draws:
-    """Return draws each with the answer model of a random annotator, by their shares of the answers."""
-    comparisons, n_annotators = model.comparisons, model.comparisons.n_annotators
-    if n_annotators == 0:
-        return draws
-    counts = np.bincount(comparisons.annotators, comparisons.total_weights, n_annotators)
-    slopes, lapses = annotator_parameters(model, unknowns)
-    drawn = np.arange(len(draws)), rng.choice(n_annotators, size=len(draws), p=counts / counts.sum())
-    return Draws(draws.points, slopes[drawn], draws.offsets, lapses[drawn])
-
-
-class Reliability(NamedTuple):
-    """How often an annotator's answer agrees with the map: mean over the posterior, and its 95% interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def annotator_reliability(
-    model: Model, unknowns: FloatArray, comparisons: Comparisons
-) -> dict[str, Reliability] | None:
-    """Return the reliability of each annotator over the questions they answered; None if not distinguished."""
-    distinct, n_annotators = model.comparisons, model.comparisons.n_annotators
-    if n_annotators == 0 or comparisons.annotators is None:
-        return None
-    n_draws = min(len(unknowns), _MAX_RELIABILITY_DRAWS)
-    some = unknowns[np.linspace(0, len(unknowns) - 1, n_draws).astype(int)]
-    draws, (slopes, lapses) = draws_of(model, some), annotator_parameters(model, some)
-    i, j = distinct.pairs.T
-    totals = np.bincount(distinct.annotators, distinct.total_weights, n_annotators)
-    found = np.empty((len(some), n_annotators))
-    for number, points in enumerate(draws.points):
-        logs = np.log(draws.offsets[number] + ((points[i] - points[j]) ** 2).sum(axis=1))
-        ratios = np.abs(logs[distinct.rows[:, 0]] - logs[distinct.rows[:, 1]])
-        odds = slopes[number][distinct.annotators] * ratios
-        agreement = distinct.total_weights * answer_probability(odds, lapses[number][distinct.annotators])
-        found[number] = np.bincount(distinct.annotators, agreement, n_annotators) / totals
-    names = [str(label) for label in factorize(comparisons.annotators)[0].tolist()]
-    lows, highs = np.percentile(found, _INTERVAL_PERCENTILES, axis=0)
-    columns = found.mean(axis=0).tolist(), lows.tolist(), highs.tolist()
-    return {name: Reliability(*row) for name, *row in zip(names, *columns, strict=True)}
-
-
-class Population(NamedTuple):
-    """Maps drawn from the posterior, and how the annotators who look at them differ."""
-
-    points: FloatArray  # (k, n, p)
-    offsets: FloatArray  # (k,)
-    slopes: FloatArray  # (k,): of the median annotator
-    lapses: FloatArray  # (k,)
-    slope_spreads: FloatArray  # (k,): deviation of its logarithm over annotators; 0 where they are not distinguished
-    lapse_spreads: FloatArray  # (k,): of its logit, likewise
-
-
-def population_of(model: Model, unknowns: FloatArray, *, by_annotator: bool) -> Population:
-    """Return the maps of unknowns, (k, size), and how annotators differ, if the answers distinguish them."""
-    draws = draws_of(model, unknowns)
-    spreads = np.exp(model.hyperparameters(unknowns).T[7:9]) * by_annotator
-    return Population(draws.points, draws.offsets, draws.slopes, draws.lapses, *spreads)

@@ -34,12 +34,12 @@ def add_objects(
     n, p = model.n_objects, model.n_components
     exposure = np.full(n_objects, model.least_exposure)
     exposure[known] = model.exposure
-    larger = replace(model, exposure=exposure, comparisons=DistinctComparisons.empty(), features=features)
+    larger = replace(model, exposure=exposure, comparisons=DistinctComparisons.empty(), features=features, people=None)
     coordinates = rng.standard_normal((len(unknowns), n_objects, p))
     coordinates[:, known] = unknowns[:, : n * p].reshape(-1, n, p)
     scales = rng.standard_normal((len(unknowns), n_objects))
     scales[:, known] = unknowns[:, n * p + p : n * p + p + n]
-    axes, rest = unknowns[:, n * p : n * p + p], unknowns[:, model.core_size - _N_HYPER :]
+    axes, rest = unknowns[:, n * p : n * p + p], unknowns[:, model.core_size - _N_HYPER : model.first_of_people]
     return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, rest])
 
 

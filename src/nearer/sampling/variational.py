@@ -78,7 +78,8 @@ def isomap_start(model: Model, unknowns: FloatArray) -> FloatArray:
     unbent = _isomap(draws_of(model, unknowns[None]).points[0], p - 1)
     sizes = unbent.std(axis=0) + _MIN_SIZE
     result = unknowns.copy()
-    result[model.core_size : model.size - len(model.feature_numbers(result))] = 0.0  # the map is in the deviations
+    # The map is in the deviations from the directions of features.
+    result[model.core_size : model.first_of_people - len(model.feature_numbers(result))] = 0.0
     coordinates = result[: n * p].reshape(n, p)  # views
     coordinates[:, :-1] = unbent / sizes
     coordinates[:, -1] = 0.0

@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
 from nearer.embedding.posterior_embedding import MAX_COMPONENTS
+from nearer.sampling.annotators import draw_annotator_effects
 from nearer.sampling.chains import Pace
 from nearer.sampling.features import FeatureBasis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
-from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draw_annotator_effects, draws_of, model_of
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
 from nearer.sampling.new_objects import add_objects
 
 _LOG = logging.getLogger("nearer.design.active")

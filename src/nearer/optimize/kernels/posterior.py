@@ -206,8 +206,8 @@ def _log_likelihood(logs, rows, weights, annotators, slopes, lapses, by_log, by_
 
 
 @loop_in_order
-def _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, total):
-    """Set the gradient by all that `place_objects` makes the map of, from that by its points, ``pushed``."""
+def _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, by_axis, total):
+    """Set the gradient by all that `place_objects` makes the map of, from that by its points and its spreads."""
     # Returns ``total`` with the log-priors of coordinates, axes and scales, which take part in the gradient too.
     n, p = len(exposure), len(axes)
     first_axis = n * p
@@ -216,7 +216,6 @@ def _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, p
     sigma = np.exp(q[numbers])
     omega = np.exp(q[numbers + 1])
     radius = 1 / (1 + np.exp(-q[numbers + 5]))
-    by_axis = np.zeros(p)
     by_omega = 0.0
     by_radius = 0.0
     by_gamma = 0.0
@@ -304,10 +303,100 @@ def _number_gradient(
 
 
 @loop_in_order
+def unit_factors(q, p, n_units, n_maps, spreads, factors):
+    """Set the spreads of weights and maps at each level, (levels, 2), and the factors of the axes, (units, p)."""
+    n_levels = len(n_units)
+    for level in range(n_levels):
+        for kind in range(2):
+            spreads[level, kind] = np.exp(q[len(q) - 2 * n_levels + 2 * level + kind])
+    first, unit = 0, 0
+    for level in range(n_levels):
+        for u in range(n_units[level]):
+            for d in range(p):
+                factors[unit, d] = np.exp(0.5 * spreads[level, 0] * q[first + u * p + d])
+            unit += 1
+        first += (n_units[level] + n_maps[level]) * p
+
+
+@loop_in_order
+def place_people(q, people, axes, points, spreads, factors, residuals, own):
+    """Set ``own`` (s, p or more) to the objects as people see them, and ``residuals`` to what these add to the map.
+
+    ``q`` are the unknowns of people alone: at each level those of the weights, then of the maps of its units; then the
+    logarithms of the spreads.
+    """
+    objects, units, maps, n_units, n_maps = people[:5]
+    p = len(axes)
+    unit_factors(q, p, n_units, n_maps, spreads, factors)
+    for s in range(len(objects)):
+        for d in range(p):
+            residuals[s, d] = 0.0
+            own[s, d] = 1.0
+    first, unit = 0, 0
+    for level in range(len(n_units)):
+        first += n_units[level] * p
+        for s in range(len(objects)):
+            for d in range(p):
+                own[s, d] *= factors[unit + units[level, s], d]
+            if maps[level, s] >= 0:
+                for d in range(p):
+                    residuals[s, d] += spreads[level, 1] * axes[d] * q[first + maps[level, s] * p + d]
+        first += n_maps[level] * p
+        unit += n_units[level]
+    for s in range(len(objects)):
+        for d in range(p):
+            own[s, d] *= points[objects[s], d] + residuals[s, d]
+
+
+@loop_in_order
+def _people_gradient(q, gradient, people, axes, points, spreads, factors, residuals, own, by_own, by_points, by_axis):
+    """Set the gradient by the unknowns of people, add to that by points and spreads of axes; return log-priors."""
+    objects, units, maps, n_units, n_maps, centers, scales = people
+    p, n_levels = len(axes), len(n_units)
+    total = 0.0
+    for a in range(len(q)):
+        gradient[a] = 0.0
+    for s in range(len(objects)):
+        for d in range(p):
+            factor, unit = 1.0, 0
+            for level in range(n_levels):
+                factor *= factors[unit + units[level, s], d]
+                unit += n_units[level]
+            by_factor = 0.5 * by_own[s, d] * own[s, d]
+            push = by_own[s, d] * factor
+            by_points[objects[s], d] += push
+            by_axis[d] += push * residuals[s, d]
+            first = 0
+            for level in range(n_levels):
+                gradient[first + units[level, s] * p + d] += by_factor
+                first += n_units[level] * p
+                if maps[level, s] >= 0:
+                    gradient[first + maps[level, s] * p + d] += push * axes[d]
+                first += n_maps[level] * p
+    last, first = len(q) - 2 * n_levels, 0
+    for level in range(n_levels):
+        for kind in range(2):
+            count = (n_units[level] if kind == 0 else n_maps[level]) * p
+            by_spread, spread = 0.0, spreads[level, kind]
+            for a in range(first, first + count):
+                by_spread += gradient[a] * q[a]
+                gradient[a] = spread * gradient[a] - q[a]
+                total -= 0.5 * q[a] * q[a]
+            first += count
+            a = 2 * level + kind
+            deviation = (q[last + a] - centers[a]) / scales[a]
+            total -= 0.5 * deviation * deviation
+            gradient[last + a] = by_spread * spread - deviation / scales[a]
+    return total
+
+
+@loop_in_order
 def _plain_density(
-    q, gradient, compared, adjacency, rows, weights, annotators, exposure, n_annotators, p, centers, scales
-):
+    q, gradient, compared, adjacency, rows, weights, annotators, exposure, n_annotators, p, centers, scales, people,
+    of_people, by_people,
+):  # fmt: skip
     """Return the log-density up to a constant, and set its gradient, where nothing is known of the objects."""
+    # ``of_people`` are the unknowns of people's weights and maps, and ``by_people`` the gradient by these.
     # ``compared`` are pairs of objects, (k, 2), and ``adjacency`` lists those of each object. ``rows`` are comparisons
     # of two of the pairs, sorted by annotator. The priors of the hyperparameters are normal, Cauchy for the exposure.
     n = len(exposure)
@@ -319,11 +408,16 @@ def _plain_density(
     lengths = np.empty(n)
     factors = np.empty(n)
     place_objects(q, exposure, n_annotators, axes, lengths, factors, points)
+    n_places = len(people[0])
+    spreads, residuals = np.empty((len(people[3]), 2)), np.empty((n_places, p))
+    of_units, own = np.empty((people[3].sum(), p)), np.zeros((n_places, width))
+    if n_places:
+        place_people(of_people, people, axes, points, spreads, of_units, residuals, own)
     first = n * p + p + n
     slopes, lapses = np.empty(max(n_annotators, 1)), np.empty(max(n_annotators, 1))
     offset = annotator_parameters(q, first, n_annotators, slopes, lapses)
     widened, logs = np.empty(len(compared)), np.empty(len(compared))
-    _pair_logs(points, compared, offset, widened, logs)
+    _pair_logs(own if n_places else points, compared, offset, widened, logs)
     by_log, by_slope, by_lapse = np.zeros(len(compared)), np.zeros(len(slopes)), np.zeros(len(slopes))
     total = _log_likelihood(logs, rows, weights, annotators, slopes, lapses, by_log, by_slope, by_lapse)
     by_offset = 0.0
@@ -331,8 +425,18 @@ def _plain_density(
         by_log[a] /= widened[a]
         by_offset += by_log[a]
     bounds, others, which = adjacency
-    _points_gradient(points, bounds, others, which, by_log, by_points)
-    total = _map_gradient(q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, total)
+    by_axis = np.zeros(p)
+    if n_places:
+        by_own = np.zeros((n_places, width))
+        _points_gradient(own, bounds, others, which, by_log, by_own)
+        total += _people_gradient(
+            of_people, by_people, people, axes, points, spreads, of_units, residuals, own, by_own, by_points, by_axis
+        )
+    else:
+        _points_gradient(points, bounds, others, which, by_log, by_points)
+    total = _map_gradient(
+        q, gradient, exposure, n_annotators, axes, lengths, factors, points, by_points, by_axis, total
+    )
     return _number_gradient(
         q, gradient, first, n_annotators, slopes, lapses, by_slope, by_lapse, by_offset, centers, scales, total
     )
@@ -436,21 +540,23 @@ def _unmix_gradient(q, gradient, first, features, shares, weights, own, coordina
 def density(q, gradient, features, data):
     """Return the log-density at q up to a constant, and set its gradient.
 
-    ``features`` is a `nearer.sampling.features.FeatureBasis`, and ``data`` what `_plain_density` takes. The unknowns
-    without features come first, then the factors of the directions of features, logits of shares and log-powers.
+    ``features`` is a `nearer.sampling.features.FeatureBasis`, and ``data`` what `_plain_density` takes. The unknowns of
+    the map come first, then the factors of the directions of features, logits of shares and log-powers, then people.
     """
     directions, log_values, owners, described, _, _ = features
-    if directions.shape[1] == 0:
-        return _plain_density(q, gradient, *data)
     exposure, n_annotators, p = data[5], data[6], data[7]
-    n = len(exposure)
-    first = n * p + p + n + 2 * n_annotators + N_NUMBERS
-    shares, weights, own = np.empty(described.shape[1]), np.empty(directions.shape[1]), np.empty(n)
-    mixed = q[:first].copy()
+    n, n_sets = len(exposure), described.shape[1]
+    core = n * p + p + n + 2 * n_annotators + N_NUMBERS
+    own_first = core + directions.shape[1] * p + 2 * n_sets
+    of_people, by_people = q[own_first:], gradient[own_first:]
+    if directions.shape[1] == 0:
+        return _plain_density(q[:core], gradient[:core], *data, of_people, by_people)
+    shares, weights, own = np.empty(n_sets), np.empty(directions.shape[1]), np.empty(n)
+    mixed = q[:core].copy()
     coordinates = mixed[: n * p].reshape(n, p)
-    mix_features(q, first, directions, log_values, owners, described, shares, weights, own, coordinates)
-    value = _plain_density(mixed, gradient[:first], *data)
-    return value + _unmix_gradient(q, gradient, first, features, shares, weights, own, coordinates)
+    mix_features(q, core, directions, log_values, owners, described, shares, weights, own, coordinates)
+    value = _plain_density(mixed, gradient[:core], *data, of_people, by_people)
+    return value + _unmix_gradient(q, gradient, core, features, shares, weights, own, coordinates)
 
 
 @loop_in_order

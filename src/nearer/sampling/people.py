@@ -1,0 +1,109 @@
+r"""People who weigh the axes of a map differently, or have maps of their own.
+
+For person s the object i is at
+
+.. math:: x_{id}^s = \exp(\tau_w \omega_{sd} / 2) \, (x_{id} + \tau_m t_d r_{sid})
+
+with the common map x, its spreads t of the axes, and standard normal :math:`\omega` and r: the weight of axis d, by which
+squared distances along it count, is :math:`\exp(\tau_w \omega_{sd})`, and the map departs from the common one by
+:math:`\tau_m`, relative to its size. Both spreads are learned, so that people who do not differ share one map. Groups
+or conditions are a level of their own: their weights and departures, with spreads of their own, add to those of people.
+
+Only places that occur in answers, an object as a person sees it, are unknowns: a gradient takes time in proportion to
+the answers, however many people and objects there are. Other places follow from the prior.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nearer._common.arrays import FloatArray
+
+PEOPLE = ("noise", "weights", "maps")  # in what they may differ, each including those before
+
+
+class PeoplePrior(NamedTuple):
+    """Centers and scales of the logarithms of the spreads: of weights, and of departures from the common map."""
+
+    weights: tuple[float, float] = (-1.0, 1.0)
+    maps: tuple[float, float] = (-1.5, 1.0)
+
+
+class PeopleLayout(NamedTuple):
+    """Which unknowns make the place of an object as a person sees it: what the compiled loops take.
+
+    Attributes
+    ----------
+    objects : ndarray of int, shape (s,)
+        The object of each place.
+    units, maps : ndarray of int, shape (levels, s)
+        At each level the unit of a place, a person or a group, and its row among the departures of that level; -1 where
+        it has none.
+    n_units, n_maps : ndarray of int, shape (levels,)
+        The numbers of units, and of rows of departures.
+    centers, scales : ndarray, shape (2 levels,)
+        Of the priors of the logarithms of spreads: of weights, then of maps, at each level.
+    """
+
+    objects: NDArray[np.int32]
+    units: NDArray[np.int32]
+    maps: NDArray[np.int32]
+    n_units: NDArray[np.int32]
+    n_maps: NDArray[np.int32]
+    centers: FloatArray
+    scales: FloatArray
+
+    def size(self, n_components: int) -> int:
+        """Return the number of unknowns."""
+        return int(self.n_units.sum() + self.n_maps.sum()) * n_components + 2 * len(self.n_units)
+
+    @classmethod
+    def empty(cls) -> PeopleLayout:
+        """Return the layout where nobody differs but in noise."""
+        none, nobody = np.empty(0, np.int32), np.empty((0, 0), np.int32)
+        return cls(none, nobody, nobody, none, none, np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleComparisons:
+    """Comparisons between places: objects as people see them."""
+
+    layout: PeopleLayout
+    pairs: NDArray[np.int32]  # (k, 2): the distinct pairs of places that are compared
+    rows: NDArray[np.int32]  # (m, 2): which of them is near, and which is far
+
+    @classmethod
+    def of(
+        cls,
+        pairs: NDArray[np.integer],
+        rows: NDArray[np.integer],
+        people: NDArray[np.integer],
+        n_people: int,
+        *,
+        maps: bool,
+        prior: PeoplePrior | None = None,
+    ) -> PeopleComparisons:
+        """Return the comparisons of pairs of objects, (k, 2), that ``rows``, (m, 2), of ``people``, (m,), mention."""
+        n_pairs = len(pairs)
+        own, own_rows = np.unique(people[:, None].astype(np.int64) * n_pairs + rows, return_inverse=True)
+        person, pair = np.divmod(own, n_pairs)
+        n_objects = int(pairs.max()) + 1
+        codes, places = np.unique(person[:, None] * n_objects + pairs[pair], return_inverse=True)
+        whose, objects = np.divmod(codes, n_objects)
+        units = whose.astype(np.int32)[None]
+        all_maps = np.arange(len(codes), dtype=np.int32)[None] if maps else np.full((1, len(codes)), -1, np.int32)
+        prior = prior or PeoplePrior()
+        layout = PeopleLayout(
+            objects.astype(np.int32),
+            units,
+            all_maps,
+            np.array([n_people], np.int32),
+            np.array([len(codes) if maps else 0], np.int32),
+            np.array([prior.weights[0], prior.maps[0]]),
+            np.array([prior.weights[1], prior.maps[1]]),
+        )
+        return cls(layout, places.reshape(own.size, 2).astype(np.int32), own_rows.reshape(rows.shape).astype(np.int32))
