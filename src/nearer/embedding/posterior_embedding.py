@@ -13,22 +13,23 @@ from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import quote_all
+from nearer._common.formatting import quote, quote_all
 from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.features import Features
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
-from nearer.data.labels import Labels
+from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distill_posterior
 from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
-from nearer.geometry import align, covariance_ellipses
+from nearer.geometry import align, covariance_ellipses, rotation
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
 from nearer.sampling.annotators import (
+    PeopleDraws,
     Population,
     Reliability,
     annotator_reliability,
@@ -37,11 +38,13 @@ from nearer.sampling.annotators import (
 )
 from nearer.sampling.chains import SamplingResult
 from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
+from nearer.sampling.differences import PeopleDifferences, people_differences
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
 from nearer.sampling.new_objects import add_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
+from nearer.sampling.people import PEOPLE
 from nearer.sampling.summaries import (
     MAX_RHAT,
     MIN_EFFECTIVE_DRAWS,
@@ -72,6 +75,7 @@ class PosteriorSample:
     draws: Draws
     reliability: dict[Any, Reliability] | None
     kernels: tuple[FeatureKernel, ...] = ()  # of the feature sets
+    people: PeopleDraws | None = None  # where it is known who they are
 
     @classmethod
     def of(
@@ -85,13 +89,17 @@ class PosteriorSample:
     ) -> PosteriorSample:
         """Return the draws of a model of the objects compared, with all others drawn from the prior."""
         unknowns = sampled.unknowns.reshape(-1, model.size)
-        features = feature_basis(kernels, comparisons.objects)
+        features, positions = feature_basis(kernels, comparisons.objects), compared
         larger, all_unknowns = add_objects(model, unknowns, compared, comparisons.n_objects, rng, features)
         reliability = annotator_reliability(model, unknowns, comparisons)
         draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
         if features is not None:
             compared = np.union1d(compared, np.flatnonzero(features.has_features))
-        return cls(larger, all_unknowns, compared, draws, reliability, kernels)
+        people = None
+        if model.comparisons.n_annotators:
+            labels = factorize(with_positive_weight(comparisons).annotators)[0]
+            people = PeopleDraws.of(model, unknowns, labels, positions, rng)
+        return cls(larger, all_unknowns, compared, draws, reliability, kernels, people)
 
     def with_objects(
         self,
@@ -208,6 +216,11 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
         What is believed about noise and scales before the comparisons; see `nearer.sampling`.
+    people : {"noise", "weights", "maps"}, default "noise"
+        In what those who answer may differ, where it is known who they are. "noise": in steepness and lapse rate.
+        "weights": also in what each axis of the map counts for them. "maps": also in where they see each object. How
+        much they differ is learned, so that people who do not differ share one map. Predictions are those of the person
+        who answers, or of a new one where nobody is named.
     features : data frame, dict, array, Features, or a list or dict of several, optional
         What is known of the objects beforehand: a row of numbers for each, by label, or in the order of the objects.
         How much it says about the answers is learned; see `feature_share_`. Objects with a row but no answer are on
@@ -233,6 +246,10 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     reliability_ : dict of str to Reliability, or None
         For each person, how often an answer is the one that the map gives, with its interval of 95%: about 0.5 for a
         random responder. None where it is not known who answered.
+    differences_ : PeopleDifferences or None
+        What the axes of the map count for each person, how far each departs from the common map, and how much people
+        differ. None where ``people`` is "noise". Where they differ in weights, the axes of the map are those that they
+        weigh.
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
@@ -269,6 +286,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     budget: float | None = None
     prior: Prior | None = None
     features: Any = None
+    people: str = PEOPLE[0]
     n_jobs: int | None = None
 
     @property
@@ -336,6 +354,35 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         unknowns = self._posterior.unknowns
         return self._posterior.model.prior_covariance(unknowns[:: max(len(unknowns) // _N_PRIOR_DRAWS, 1)])
 
+    def map_of(self, person: Any) -> MapDraws:
+        """Return the map of a person: draws of it, laid onto the common map, and covariances of the places.
+
+        Parameters
+        ----------
+        person : label
+            One of ``differences_.people``.
+
+        Returns
+        -------
+        MapDraws
+            With ``maps``, (k, n_objects_, p), and ``covariances``, (n_objects_, p, p).
+        """
+        check_is_fitted(self)
+        people = self._posterior.people
+        if people is None or people.share_weights:
+            raise ValueError("all people share one map; fit it with people='maps' for a map of each")
+        labels = people.labels.tolist()
+        if person not in labels:
+            raise ValueError(f"nobody called {quote(person)} has answered; there are {quote_all(labels, 5)}")
+        # As the common maps are laid onto the embedding, and not each by itself: it may differ in all objects.
+        common, own = self.draws_.points, self._draws_of(labels.index(person)).points
+        center = common[:, self._posterior.compared].mean(axis=1, keepdims=True)
+        seen = self.embedding_[self._posterior.compared]
+        turns, _ = rotation(common[:, self._posterior.compared] - center, seen - seen.mean(axis=0))
+        maps = (own - center) @ turns + seen.mean(axis=0)
+        deviations = maps - maps.mean(axis=0)
+        return MapDraws(maps, np.einsum("kip,kiq->ipq", deviations, deviations) / len(maps))
+
     def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
         check_is_fitted(self)
@@ -375,6 +422,11 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             raise ValueError(f"its draws are not about {n} objects")
 
     def _rotate(self, axes: FloatArray) -> None:
+        if self.differences_ is not None and self.differences_.axes_identified:
+            raise ValueError(
+                "people differ in how much the axes of this map count for them, so that it cannot be rotated; fit it "
+                "with people='noise' for a map with free axes"
+            )
         super()._rotate(axes)
         self._store_covariances(axes.T @ self.covariances_ @ axes)
 
@@ -396,6 +448,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             )
         if not np.isfinite([prior.centers, prior.scales]).all() or min(prior.scales) <= 0:
             raise ValueError(f"prior must have finite centers and positive scales; got {prior!r}")
+        if self.people not in PEOPLE:
+            raise ValueError(f"people must be one of {quote_all(list(PEOPLE))}, got {self.people!r}")
         if self.budget is not None:
             check_number("budget", self.budget, above=0)
         if self.n_jobs is not None:
@@ -440,6 +494,12 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         if start is not None and start.shape[1] == n_components:
             rotated = align(embedding, start, scaling=False, moving=False, seen=compared)
             embedding, covariances = align_draws(draws, rotated, compared)
+        differences: PeopleDifferences | None = None
+        if posterior.people is not None and not posterior.people.share_weights:
+            centered = embedding[compared] - embedding[compared].mean(axis=0)
+            differences, axes = people_differences(posterior.people, known, centered)
+            if differences.axes_identified:
+                embedding, covariances = align_draws(draws, embedding @ axes, compared)
         places = align(known.points, embedding[compared])
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
@@ -447,6 +507,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         self._store_map(embedding, comparisons)
         self._store_covariances(covariances)
         self._posterior = posterior
+        self.differences_ = differences
         self.solver_: Any = sampler
         self.dimension_, self.dimension_evidence_ = dimension, evidence
         self.bimodal_objects_ = self.objects_[bimodal].tolist()
@@ -481,7 +542,10 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
         free = min(self.max_components or MAX_COMPONENTS, max(n_compared - 1, 1))
-        return model_of(comparisons, max(free, self.n_components or 1), self.prior, features=features)
+        if self.people != PEOPLE[0]:
+            check_people(comparisons)
+        n_components = max(free, self.n_components or 1)
+        return model_of(comparisons, n_components, self.prior, features=features, people=self.people)
 
     def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> SamplingResult:
         if isinstance(sampler, NUTS):
@@ -495,17 +559,46 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
 
         return self.n_jobs or default_threads()
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the log-odds that comparisons hold as written, shape (m,)."""
+        return np.asarray(logit(self._probabilities_of_people(self._comparisons(X))))
+
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior."""
-        holds = self._probabilities(self._comparisons(X).quadruplets)
+        """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): means over the posterior.
+
+        Of the person who answers, or of a new one where nobody is named.
+        """
+        holds = self._probabilities_of_people(self._comparisons(X))
         return np.column_stack([1 - holds, holds])
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         """Return the log-odds that comparisons hold."""
-        return np.asarray(logit(self._probabilities(quadruplets)))
+        return np.asarray(logit(self._probabilities(quadruplets, self._draws_of(None))))
 
-    def _probabilities(self, quadruplets: NDArray[np.integer]) -> FloatArray:
-        probabilities = predictive_probability(self.draws_, quadruplets, self.n_jobs)
+    def _probabilities_of_people(self, comparisons: Comparisons) -> FloatArray:
+        """Return the probabilities that comparisons hold, each by the draws of who answered, (m,)."""
+        quadruplets, people = comparisons.quadruplets, self._posterior.people
+        if people is None or comparisons.annotators is None:
+            return self._probabilities(quadruplets, self._draws_of(None))
+        labels, person = factorize(comparisons.annotators)
+        known = {label: number for number, label in enumerate(people.labels.tolist())}
+        probabilities = np.empty(len(quadruplets))
+        numbers = np.array([known.get(label, -1) for label in labels.tolist()])[person]
+        for number in np.unique(numbers):
+            rows = numbers == number
+            draws = self._draws_of(None if number < 0 else int(number))
+            probabilities[rows] = self._probabilities(quadruplets[rows], draws)
+        return probabilities
+
+    def _draws_of(self, person: int | None) -> Draws:
+        """Return the maps that a person answers by, or anybody."""
+        people = self._posterior.people
+        if people is None or (person is None and people.share_weights):
+            return self.draws_
+        return people.draws_of(self.draws_, person, np.random.default_rng(0))  # the same at every call
+
+    def _probabilities(self, quadruplets: NDArray[np.integer], draws: Draws) -> FloatArray:
+        probabilities = predictive_probability(draws, quadruplets, self.n_jobs)
         # Two objects that nothing is known of are equally far from a third; draws of them differ by chance.
         unknown = np.ones(self.n_objects_, dtype=bool)
         unknown[self._posterior.compared] = False
@@ -531,6 +624,17 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         self.embedding_ = np.vstack([old, centers])
         new_covariances = np.einsum("kip,kiq->ipq", away, away) / len(away)
         self._store_covariances(np.concatenate([self.covariances_, new_covariances]))
+
+
+def check_people(comparisons: Comparisons) -> None:
+    """Raise ValueError unless two or more people are known to have answered."""
+    if comparisons.annotators is None:
+        raise ValueError(
+            "the comparisons do not say who answered; pass annotators= when making them, or "
+            "columns={'annotator': NAME} when reading a file, or fit one map for all with people='noise'"
+        )
+    if len(factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]) < 2:
+        raise ValueError("all answers are of one person, who cannot differ from others; fit with people='noise'")
 
 
 def _dimension(known: Draws, comparisons: Comparisons, is_sensible: bool) -> tuple[int | None, FloatArray]:

@@ -59,6 +59,7 @@ _READABLE_CLASSES = {
     "Features": "nearer.data.features",
     **dict.fromkeys(("FeatureBasis", "FeatureKernel"), "nearer.sampling.features"),
     **dict.fromkeys(("PeopleDraws", "Reliability"), "nearer.sampling.annotators"),
+    **dict.fromkeys(("Estimate", "PeopleDifferences"), "nearer.sampling.differences"),
 }
 # Models with a state of their own: class -> module.
 _BY_STATE = {"Questions": "nearer.design"}

@@ -19,6 +19,7 @@ from nearer.data.comparisons import Comparisons
 from nearer.data.labels import Labels, factorize
 from nearer.model.answers import answer_probability
 from nearer.sampling.model import Draws, Model, draws_of
+from nearer.sampling.people import PeopleLayout
 
 _MAX_RELIABILITY_DRAWS = 100
 _INTERVAL_PERCENTILES = (2.5, 97.5)
@@ -118,31 +119,32 @@ class PeopleDraws:
     Attributes
     ----------
     labels : ndarray of labels, shape (people,)
+    slopes, lapses : ndarray, shape (k, people)
     spreads : ndarray, shape (k, 2)
         Standard deviations over people: of logarithms of weights, and of departures relative to the size of the map.
     axes : ndarray, shape (k, p)
         The spreads of the axes of the common map.
     log_weights : ndarray, shape (k, people, p)
-    slopes, lapses : ndarray, shape (k, people)
-    new_slopes, new_lapses : ndarray, shape (k,)
-        Those of a new person, drawn from the population.
+        No rows where people have the same weights.
     people, objects : ndarray of int, shape (s,)
         Person and object of each place that answers are about.
     departures : ndarray, shape (k, s, p)
-        Of these places from the common map, as multiples of the spreads; no columns where people have no maps.
+        Of these places from the common map, as multiples of the spreads; no rows where people share a map.
+    new_slopes, new_lapses : ndarray, shape (k,)
+        Those of a new person, drawn from the population.
     """
 
     labels: Labels
+    slopes: FloatArray
+    lapses: FloatArray
     spreads: FloatArray
     axes: FloatArray
     log_weights: FloatArray
-    slopes: FloatArray
-    lapses: FloatArray
-    new_slopes: FloatArray
-    new_lapses: FloatArray
     people: NDArray[np.int32]
     objects: NDArray[np.int32]
     departures: FloatArray
+    new_slopes: FloatArray
+    new_lapses: FloatArray
 
     @classmethod
     def of(
@@ -154,53 +156,53 @@ class PeopleDraws:
         rng: np.random.Generator,
     ) -> PeopleDraws:
         """Return what unknowns, (k, size), say of people; ``compared`` are the positions of the model's objects."""
-        assert model.people is not None
-        layout, k, p = model.people.layout, len(unknowns), model.n_components
-        n_people, n_places = int(layout.n_units[0]), int(layout.n_maps[0])
-        first = model.first_of_people
+        k, p = len(unknowns), model.n_components
+        layout = PeopleLayout.empty() if model.people is None else model.people.layout
+        n_people, n_maps, first = int(layout.n_units.sum()), int(layout.n_maps.sum()), model.first_of_people
         last = first + n_people * p
-        spreads = np.exp(model.people_numbers(unknowns))
+        spreads = np.exp(model.people_numbers(unknowns)) if n_people else np.zeros((k, 2))
+        spreads[:, 1] *= n_maps > 0
         hyper = model.hyperparameters(unknowns).T
-        slopes, lapses = annotator_parameters(model, unknowns)
-        new = [
-            value + np.exp(spread) * rng.standard_normal(k)
-            for value, spread in ((hyper[2], hyper[7]), (hyper[4], hyper[8]))
-        ]
+        of_new = np.exp(hyper[7:9]) * rng.standard_normal((2, k)) + hyper[[2, 4]]
         return cls(
             labels,
+            *annotator_parameters(model, unknowns),
             spreads,
             axis_spreads(model, unknowns),
             spreads[:, :1, None] * unknowns[:, first:last].reshape(k, n_people, p),
-            slopes,
-            lapses,
-            np.exp(new[0]) * (1 + np.exp(hyper[3])),
-            expit(new[1]),
-            layout.units[0],
+            layout.units[0] if n_people else np.empty(0, np.int32),
             compared[layout.objects].astype(np.int32),
-            unknowns[:, last : last + n_places * p].reshape(k, n_places, p),
+            unknowns[:, last : last + n_maps * p].reshape(k, n_maps, p),
+            np.exp(of_new[0]) * (1 + np.exp(hyper[3])),
+            expit(of_new[1]),
         )
 
     @property
-    def have_maps(self) -> bool:
-        """Whether people have maps of their own, and not weights alone."""
-        return self.departures.shape[1] > 0
+    def share_weights(self) -> bool:
+        """Whether people differ in noise alone."""
+        return self.log_weights.shape[1] == 0
+
+    @property
+    def share_map(self) -> bool:
+        """Whether people differ in noise and in weights alone."""
+        return self.departures.shape[1] == 0
 
     def draws_of(self, common: Draws, person: int | None, rng: np.random.Generator) -> Draws:
         """Return the maps of a person, or of a new one in each draw where it is None, with that person's noise."""
-        k, n, p = common.points.shape
-        if person is None:
-            logs = self.spreads[:, :1] * rng.standard_normal((k, p))
-            slopes, lapses = self.new_slopes, self.new_lapses
-        else:
-            logs, slopes, lapses = self.log_weights[:, person], self.slopes[:, person], self.lapses[:, person]
-        points = common.points
-        if self.have_maps:
+        (k, n, p), points = common.points.shape, common.points
+        slopes, lapses = self.new_slopes, self.new_lapses
+        if person is not None:
+            slopes, lapses = self.slopes[:, person], self.lapses[:, person]
+        if not self.share_map:
             own = rng.standard_normal((k, n, p))
             if person is not None:
                 places = np.flatnonzero(self.people == person)
                 own[:, self.objects[places]] = self.departures[:, places]
             points = points + (self.spreads[:, 1:] * self.axes)[:, None] * own
-        return Draws(points * np.exp(logs / 2)[:, None], slopes, common.offsets, lapses)
+        if not self.share_weights:
+            logs = self.spreads[:, :1] * rng.standard_normal((k, p)) if person is None else self.log_weights[:, person]
+            points = points * np.exp(logs / 2)[:, None]
+        return Draws(points, slopes, common.offsets, lapses)
 
 
 class Population(NamedTuple):

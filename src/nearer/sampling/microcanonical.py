@@ -382,11 +382,12 @@ class _Run:
         return np.array(scores), np.array(wrong)
 
     def _agreement(self) -> tuple[float, float]:
-        """Return the vote error that more draws would remove, and the worst R-hat of distances, feature shares and spreads of people."""
+        """Return the vote error that more draws would remove, and the worst R-hat of distances and learned spreads."""
         chains = [draws_of(self.model, np.array(chain.draws)) for chain in self.chains]
         votes = [predictive_probability(drawn, self.questions, self.n_threads) for drawn in chains]
         if self.model.people is not None:
-            of_people = [answer_probabilities(self.model, np.array(chain.draws), self.answers) for chain in self.chains]
+            every = [np.array(chain.draws) for chain in self.chains]
+            of_people = [answer_probabilities(self.model, each, self.answers) for each in every]
             votes = [np.append(vote, own.mean(axis=0)) for vote, own in zip(votes, of_people, strict=True)]
         i, j = self.pairs.T
         # Relative to the size of the map, which comparisons do not determine.

@@ -4,8 +4,8 @@ For person s the object i is at
 
 .. math:: x_{id}^s = \exp(\tau_w \omega_{sd} / 2) \, (x_{id} + \tau_m t_d r_{sid})
 
-with the common map x, its spreads t of the axes, and standard normal :math:`\omega` and r: the weight of axis d, by which
-squared distances along it count, is :math:`\exp(\tau_w \omega_{sd})`, and the map departs from the common one by
+with the common map x, its spreads t of the axes, and standard normal :math:`\omega` and r. The weight of axis d, by
+which squared distances along it count, is :math:`\exp(\tau_w \omega_{sd})`, and the map departs from the common one by
 :math:`\tau_m`, relative to its size. Both spreads are learned, so that people who do not differ share one map. Groups
 or conditions are a level of their own: their weights and departures, with spreads of their own, add to those of people.
 
