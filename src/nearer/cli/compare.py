@@ -37,7 +37,7 @@ Compare what people, maps or methods make of the same objects:
 
   nearer compare answers.csv --by group              two or more groups of people: a map of each, aligned, and
                                                      whether they differ
-  nearer compare answers.csv --people                individual people: weights of the axes of one map
+  nearer compare answers.csv --people                individual people: weights of the axes, own maps
   nearer compare MAP OTHER                           two maps that `nearer fit` wrote
   nearer compare MAP --with model.csv                a map and a matrix of distances, such as that of a model
   nearer compare answers.csv --methods DMOE,STE      methods, by the same held-out answers"""
@@ -97,12 +97,13 @@ def add(commands: Commands) -> None:
     group = parser.add_argument_group("individual people")
     group.add_argument(
         "--people", action="store_true", default=None,
-        help="fit one map with weights of its axes for each person, and test whether that predicts better",
+        help="let people weigh the axes of the map differently and have maps of their own, and test whether that "
+        "predicts better",
     )  # fmt: skip
     group = parser.add_argument_group("for several of these")
     group.add_argument(
         "--dimensions", type=dimensions, metavar="P",
-        help="dimensions of the maps (default: those of study.toml, or chosen by the answers; 2 with --people)",
+        help="dimensions of the maps (default: those of study.toml, or chosen by the answers)",
     )  # fmt: skip
     group.add_argument(
         "--folds", type=folds, metavar="K", help="folds of the cross-validation of --methods and --people (default: 5)"
@@ -182,8 +183,8 @@ def _people(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_people
 
     answers = read_file(options)
-    log_step("fitting a map with weights for each person, and judging it by held-out answers")
-    dimension, level, seed = dimension_of(options) or 2, options.level, options.seed
+    log_step("fitting a map for each person, and judging it by held-out answers")
+    dimension, level, seed = dimension_of(options), options.level, options.seed
     return compare_people(answers.comparisons, dimension, n_splits=options.folds, level=level, random_state=seed)
 
 

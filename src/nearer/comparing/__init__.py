@@ -25,7 +25,7 @@ from nearer.comparing.matrix_tests import (
     people_matrices,
 )
 from nearer.comparing.methods import MethodComparison, MethodScore, compare_methods
-from nearer.comparing.people import Gain, PeopleComparison, compare_people
+from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.evaluation.distances import Distances, distance_matrix
 
@@ -35,8 +35,8 @@ __all__ = [
     "CrossPrediction",
     "Displacements",
     "Distances",
-    "Gain",
     "GroupComparison",
+    "HeldOutLoss",
     "MantelTest",
     "MapComparison",
     "MatrixCeiling",

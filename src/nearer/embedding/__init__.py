@@ -4,7 +4,6 @@ from nearer.embedding.best_of import BestOf
 from nearer.embedding.classical import CKL, FORTE, GNMDS, STE, TSTE
 from nearer.embedding.dmoe import DMOE
 from nearer.embedding.graphs import LOE, SOE, SPE
-from nearer.embedding.individual import IndividualDifferences
 from nearer.embedding.lore import LORE
 from nearer.embedding.mlds import MLDS
 from nearer.embedding.mvte import MVTE
@@ -25,7 +24,6 @@ __all__ = [
     "STE",
     "TSTE",
     "BestOf",
-    "IndividualDifferences",
     "NonmetricMDS",
     "PosteriorEmbedding",
 ]

@@ -115,7 +115,7 @@ def _name_rows(ax: Axes, names: Sequence[str], size: float) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *, level: float = 0.95) -> Axes:
+def plot_weights(people: Any, axis: int | None = None, ax: Axes | None = None) -> Axes:
     """Draw what an axis counts for each person, with intervals: people below one another, by their weights.
 
     With two axes the weight of the one says that of the other, and one panel says all. With more there is one for each
@@ -123,14 +123,12 @@ def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *,
 
     Parameters
     ----------
-    model : IndividualDifferences
-        Fitted.
+    people : PeopleComparison, or PosteriorEmbedding
+        Compared, or fitted with ``people="weights"`` or ``people="maps"``.
     axis : int, optional
         The axis, from 0; all of them by default.
     ax : Axes, optional
         For one axis.
-    level : float
-        Of the intervals.
 
     Returns
     -------
@@ -140,27 +138,29 @@ def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *,
     Examples
     --------
     >>> from nearer import Comparisons
-    >>> from nearer.embedding import IndividualDifferences
+    >>> from nearer.embedding import PosteriorEmbedding
     >>> rng = np.random.default_rng(0)
     >>> rows = [rng.choice(6, 3, replace=False) for _ in range(80)]
-    >>> model = IndividualDifferences(spread=0.5, random_state=0)
+    >>> model = PosteriorEmbedding(2, people="weights", solver="fast", random_state=0)
     >>> ax = plot_weights(model.fit(Comparisons.from_triplets(rows, annotators=["ann", "bob"] * 40)))
     >>> sorted(text.get_text() for text in ax.get_yticklabels())
     ['ann', 'bob']
     """
-    if not hasattr(model, "weights_interval_"):
-        raise ValueError("there are no weights to draw; fit an IndividualDifferences first")
-    n_people, p = model.weights_.shape
+    shown = getattr(people, "differences_", people)
+    if not hasattr(shown, "weight_intervals"):
+        raise ValueError("there are no weights to draw; fit PosteriorEmbedding(people='maps'), or call compare_people")
+    intervals = shown.weight_intervals
+    n_people, p = shown.weights.shape
     if axis is not None and not 0 <= axis < p:
         raise ValueError(f"axis={axis} is none of the {p} axes, which are 0 to {p - 1}")
-    order = np.argsort(model.weights_[:, 0 if axis is None else axis], kind="stable")
-    shown = [axis] if axis is not None else [0] if p == 2 or ax is not None else list(range(p))
+    order = np.argsort(shown.weights[:, 0 if axis is None else axis], kind="stable")
+    axes = [axis] if axis is not None else [0] if p == 2 or ax is not None else list(range(p))
     panels: list[Any] = [ax]
     if ax is None:
-        figure = new_figure(2.4 + 2.6 * len(shown), float(np.clip(0.9 + 0.17 * n_people, 2.5, 14)))
-        panels = list(figure.subplots(1, len(shown), sharey=True, squeeze=False)[0])
-    for panel, number in zip(panels, shown, strict=True):
-        _draw_weights(panel, model, number, order, model.intervals(level))
+        figure = new_figure(2.4 + 2.6 * len(axes), float(np.clip(0.9 + 0.17 * n_people, 2.5, 14)))
+        panels = list(figure.subplots(1, len(axes), sharey=True, squeeze=False)[0])
+    for panel, number in zip(panels, axes, strict=True):
+        _draw_weights(panel, shown, number, order, intervals)
     for panel in panels[1:]:
         panel.tick_params(axis="y", length=0)
     first: Axes = panels[0]
@@ -169,28 +169,29 @@ def plot_weights(model: Any, axis: int | None = None, ax: Axes | None = None, *,
         first.set_yticks([])
         first.set_ylabel(f"{n_people} people", fontsize=9, color=INK)
     else:
-        names = [str(model.people_[row]) for row in order]
+        names = [str(shown.people[row]) for row in order]
         first.set_yticks(np.arange(n_people), [name if len(name) <= 24 else name[:23] + "…" for name in names])
         first.tick_params(axis="y", length=0, labelsize=float(np.clip(500 / n_people, 5, 9)))
     return first
 
 
-def _draw_weights(ax: Axes, model: Any, axis: int, order: Any, intervals: Any) -> None:
+def _draw_weights(ax: Axes, people: Any, axis: int, order: Any, intervals: Any) -> None:
     """Draw one panel: a dot and a line for each person, in the color of their kind."""
     places = np.arange(len(order))
-    weights, (low, high) = model.weights_[order, axis], intervals[order, axis].T
+    weights, (low, high) = people.weights[order, axis], intervals[order, axis].T
     ax.axvline(1, color=FAINT, linewidth=0.8, zorder=0)
-    for kind in range(model.n_kinds_):
-        of_kind = model.kinds_[order] == kind
+    n_kinds = len(people.kind_weights)
+    for kind in range(n_kinds):
+        of_kind = people.kinds[order] == kind
         tone = _TONES[(kind + 1) % len(_TONES)]
         ax.hlines(places[of_kind], low[of_kind], high[of_kind], color=tone, linewidth=1.2, alpha=0.55)
         ax.plot(weights[of_kind], places[of_kind], "o", color=tone, markersize=4.5, label=f"kind {kind + 1}")
     _set_log2_scale(ax, float(intervals.min()), float(intervals.max()))
     despine(ax)
-    other = f"; axis {2 - axis} has its inverse" if model.weights_.shape[1] == 2 else ""
-    same = "" if model.axes_identified_ else "\n(nothing says that people differ)"
+    other = f"; axis {2 - axis} has its inverse" if people.weights.shape[1] == 2 else ""
+    same = "" if people.axes_identified else "\n(nothing says that people differ)"
     ax.set_xlabel(f"weight of axis {axis + 1}{other}{same}", fontsize=9, color=INK)
-    if model.n_kinds_ > 1:
+    if n_kinds > 1:
         ax.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower right")
 
 

@@ -50,10 +50,10 @@ class PeopleDifferences:
     Attributes
     ----------
     people : ndarray of labels, shape (s,)
-    weights, weights_interval : ndarray, shapes (s, q) and (s, q, 2)
+    weights, weight_intervals : ndarray, shapes (s, q) and (s, q, 2)
         What each axis of the map counts for a person, by which squared distances along it are multiplied: medians, and
         ends of intervals of 95%. Geometric means are 1, over axes and over people.
-    departures, departures_interval : ndarray, shapes (s,) and (s, 2)
+    departures, departure_intervals : ndarray, shapes (s,) and (s, 2)
         How far the objects that a person was asked about lie from their places on the common map, once axes are
         weighted: root mean square, relative to the size of the map.
     weight_spread, departure_spread : Estimate
@@ -68,9 +68,9 @@ class PeopleDifferences:
 
     people: Labels
     weights: FloatArray
-    weights_interval: FloatArray
+    weight_intervals: FloatArray
     departures: FloatArray
-    departures_interval: FloatArray
+    departure_intervals: FloatArray
     weight_spread: Estimate
     departure_spread: Estimate
     axes_identified: bool

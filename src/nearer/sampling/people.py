@@ -27,10 +27,13 @@ PEOPLE = ("noise", "weights", "maps")  # in what they may differ, each including
 
 
 class PeoplePrior(NamedTuple):
-    """Centers and scales of the logarithms of the spreads: of weights, and of departures from the common map."""
+    """Centers and scales of the logarithms of the spreads: of weights, and of departures from the common map.
 
-    weights: tuple[float, float] = (-1.0, 1.0)
-    maps: tuple[float, float] = (-1.5, 1.0)
+    Wide, and small in the middle: people who do not differ then lose nothing, and those who do hardly anything.
+    """
+
+    weights: tuple[float, float] = (-2.0, 1.5)
+    maps: tuple[float, float] = (-2.5, 1.5)
 
 
 class PeopleLayout(NamedTuple):
