@@ -11,11 +11,9 @@ from helpers.people import planted_weights
 
 from nearer.cli.main import main
 from nearer.comparing import compare_people
-from nearer.comparing.people import Gain, _gain
-from nearer.embedding import IndividualDifferences
+from nearer.comparing.people import HeldOutLoss
+from nearer.embedding import PosteriorEmbedding
 from nearer.plotting import plot_weights
-
-pytestmark = pytest.mark.usefixtures("one_start")
 
 
 @pytest.fixture(scope="module")
@@ -26,59 +24,62 @@ def planted():
 
 @pytest.fixture(scope="module")
 def found(planted):
-    return compare_people(planted.comparisons, n_splits=2, random_state=0)
+    return compare_people(planted.comparisons, 2, n_splits=2, random_state=0)
 
 
-def test_people_who_differ_are_predicted_better_by_their_weights(found):
+def test_people_who_weigh_axes_differently_are_predicted_better_by_their_weights(found):
     assert found.differ
-    assert found.error.gain == pytest.approx(found.error.common - found.error.weighted)
-    assert found.error.low < found.error.gain < found.error.high
-    assert found.error.gain > 0.02
-    assert found.log_loss.low > 0
+    assert found.weighted.gain == pytest.approx(found.noise.log_loss - found.weighted.log_loss)
+    assert found.own_maps.gain == pytest.approx(found.weighted.log_loss - found.own_maps.log_loss)
+    assert found.weighted.low < found.weighted.gain < found.weighted.high
+    assert found.weighted.error < found.noise.error - 0.02
+    assert found.noise.gain == 0
+    assert found.axes_identified
     assert "12 people weigh the axes differently" in str(found)
     assert "2 kinds of people: 6 with weights" in str(found)
 
 
 def test_people_who_do_not_differ_lose_nothing():
     alike = planted_weights(np.zeros((10, 2)), 50, n_objects=10).comparisons
-    found = compare_people(alike, n_splits=2, random_state=0)
+    found = compare_people(alike, 2, n_splits=2, random_state=0)
     assert not found.differ
-    assert found.error.gain > -0.02
-    assert "There is no evidence that these 10 people weigh the axes differently" in str(found)
+    assert found.weighted.gain > -0.02
+    assert found.own_maps.gain > -0.02
+    assert "There is no evidence that these 10 people differ in more than noise" in str(found)
     assert "The axes are not identified" in str(found)
     assert "One kind of people." in str(found)
 
 
-def test_a_gain_has_the_interval_of_means_of_people():
+def test_a_gain_has_the_interval_of_means_of_people(found, planted):
     """Everybody has as many answers: the interval is Student's, of their mean gains."""
-    rng = np.random.default_rng(0)
-    person = np.repeat(np.arange(8), 5)
-    common, weighted = rng.random(40), rng.random(40)
-    gain = _gain(common, weighted, np.ones(40), person, 0.95)
-    means = (common - weighted).reshape(8, 5).mean(axis=1)
-    reach = 2.364624 * means.std(ddof=1) / np.sqrt(8)
-    assert gain.gain == pytest.approx(means.mean())
-    assert gain.high - gain.gain == pytest.approx(reach, rel=1e-5)
+    for loss in (found.weighted, found.own_maps):
+        assert loss.high - loss.gain == pytest.approx(loss.gain - loss.low)
+        assert loss.high > loss.low
 
 
 def test_gains_that_are_not_significant_are_called_so(found):
-    unsure = replace(found, log_loss=Gain(0.5, 0.49, 0.01, -0.01, 0.03))
-    assert not unsure.differ
-    assert "more answers of each would tell" in str(unsure)
+    unsure = HeldOutLoss(0.2, 0.49, 0.01, -0.01, 0.03)
+    assert not replace(found, weighted=unsure, own_maps=unsure).differ
+    only_maps = str(replace(found, weighted=unsure))
+    assert only_maps.startswith("12 people have maps") == replace(found, weighted=unsure).differ
 
 
 def test_the_files_hold_the_weights(found, tmp_path):
     pytest.importorskip("matplotlib")
     names = found.write(tmp_path)
-    assert names == ["comparison.json", "weights.csv", "embedding.csv", "people.png", "people.pdf"]
+    assert names == [
+        "comparison.json", "weights.csv", "departures.csv", "embedding.csv", "people.png", "people.pdf",
+    ]  # fmt: skip
     assert all((tmp_path / name).stat().st_size for name in names)
     rows = list(csv.DictReader((tmp_path / "weights.csv").open(newline="")))
     assert len(rows) == 24
     for row in rows:
-        number = found.model.people_.tolist().index(row["person"])
-        weight = found.model.weights_[number, int(row["axis"]) - 1]
+        number = found.people.tolist().index(row["person"])
+        weight = found.weights[number, int(row["axis"]) - 1]
         assert float(row["weight"]) == weight
         assert float(row["low"]) < weight < float(row["high"])
+    away = list(csv.DictReader((tmp_path / "departures.csv").open(newline="")))
+    assert [float(row["departure"]) for row in away] == found.departures.tolist()
     figures = json.loads((tmp_path / "comparison.json").read_text())
     assert figures["differ"] is True
     assert len(figures["kind_weights"]) == 2
@@ -89,13 +90,13 @@ def test_the_figure_has_a_dot_for_each_person(found):
     pytest.importorskip("matplotlib")
     ax = plot_weights(found.model)
     dots = np.concatenate([line.get_xdata() for line in ax.lines if line.get_marker() == "o"])
-    np.testing.assert_allclose(np.sort(dots), np.sort(found.model.weights_[:, 0]))
+    np.testing.assert_allclose(np.sort(dots), np.sort(found.weights[:, 0]))
     shown = [text.get_text() for text in ax.get_yticklabels()]
-    assert shown == found.model.people_[np.argsort(found.model.weights_[:, 0])].tolist()
+    assert shown == found.people[np.argsort(found.weights[:, 0])].tolist()
     with pytest.raises(ValueError, match="none of the 2 axes"):
-        plot_weights(found.model, axis=2)
-    with pytest.raises(ValueError, match="fit an IndividualDifferences first"):
-        plot_weights(IndividualDifferences())
+        plot_weights(found, axis=2)
+    with pytest.raises(ValueError, match="there are no weights to draw"):
+        plot_weights(PosteriorEmbedding())
 
 
 def test_the_command(planted, tmp_path, capsys, monkeypatch):

@@ -2,8 +2,8 @@
 
 One model holds all of it (`nearer.sampling.people`), and how much people differ is learned with it. Fits in which they
 may differ in noise alone, in weights, too, and in maps, too, are judged by the same held-out answers. A gain is the
-mean of (loss of the fit in which they differ in one thing less - loss of the fit), in bits; its interval takes people as
-independent, not answers.
+mean of (loss of the fit in which they differ in one thing less - loss of the fit), in bits; its interval takes people
+as independent, not answers.
 """
 
 from __future__ import annotations

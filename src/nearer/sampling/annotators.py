@@ -61,14 +61,13 @@ def _log_ratios(model: Model, unknowns: FloatArray, some: NDArray[np.integer] | 
     if model.people is not None:
         pairs, rows, layout, p = model.people.pairs, model.people.rows, model.people.layout, model.n_components
         axes, n_places = axis_spreads(model, unknowns), len(layout.objects)
-        spreads, factors = np.empty((len(layout.n_units), 2)), np.empty((int(layout.n_units.sum()), p))
-        departures, places = np.empty((n_places, p)), np.empty((n_places, p))
+        factors, departures, places = np.empty((layout.n_people, p)), np.empty((n_places, p)), np.empty((n_places, p))
     i, j = pairs.T
     near, far = rows[some].T
     for k, points in enumerate(common.points):
         if model.people is not None:
             of_people = unknowns[k, model.first_of_people :]
-            posterior.place_people(of_people, tuple(layout), axes[k], points, spreads, factors, departures, places)
+            posterior.place_people(of_people, tuple(layout), axes[k], points, factors, departures, places)
             points = places
         logs = np.log(common.offsets[k] + ((points[i] - points[j]) ** 2).sum(axis=1))
         yield logs[far] - logs[near]
@@ -158,7 +157,7 @@ class PeopleDraws:
         """Return what unknowns, (k, size), say of people; ``compared`` are the positions of the model's objects."""
         k, p = len(unknowns), model.n_components
         layout = PeopleLayout.empty() if model.people is None else model.people.layout
-        n_people, n_maps, first = int(layout.n_units.sum()), int(layout.n_maps.sum()), model.first_of_people
+        n_people, n_maps, first = layout.n_people, layout.n_maps, model.first_of_people
         last = first + n_people * p
         spreads = np.exp(model.people_numbers(unknowns)) if n_people else np.zeros((k, 2))
         spreads[:, 1] *= n_maps > 0
@@ -170,7 +169,7 @@ class PeopleDraws:
             spreads,
             axis_spreads(model, unknowns),
             spreads[:, :1, None] * unknowns[:, first:last].reshape(k, n_people, p),
-            layout.units[0] if n_people else np.empty(0, np.int32),
+            layout.whose,
             compared[layout.objects].astype(np.int32),
             unknowns[:, last : last + n_maps * p].reshape(k, n_maps, p),
             np.exp(of_new[0]) * (1 + np.exp(hyper[3])),

@@ -220,7 +220,7 @@ class Model:
 
     def people_numbers(self, unknowns: FloatArray) -> FloatArray:
         """Return the view of the logarithms of the spreads of people in unknowns, (..., size)."""
-        return unknowns[..., self.size - 2 * (len(self.people.layout.n_units) if self.people else 0) :]
+        return unknowns[..., self.size - 2 * (self.people is not None) :]
 
     def log_share_odds(self, unknowns: FloatArray) -> FloatArray:
         """Return the logits of the shares of feature sets in unknowns, (..., sets)."""
@@ -315,7 +315,7 @@ class Model:
             unknowns[self.core_size : last] = 0.5 * rng.standard_normal(last - self.core_size)
             self.feature_numbers(unknowns)[:] = self.features.centers
         if self.people is not None:
-            first, last = self.first_of_people, self.size - 2 * len(self.people.layout.n_units)
+            first, last = self.first_of_people, self.size - 2
             unknowns[first:last] = 0.5 * rng.standard_normal(last - first)
             self.people_numbers(unknowns)[:] = self.people.layout.centers
         return unknowns

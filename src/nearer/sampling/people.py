@@ -6,8 +6,7 @@ For person s the object i is at
 
 with the common map x, its spreads t of the axes, and standard normal :math:`\omega` and r. The weight of axis d, by
 which squared distances along it count, is :math:`\exp(\tau_w \omega_{sd})`, and the map departs from the common one by
-:math:`\tau_m`, relative to its size. Both spreads are learned, so that people who do not differ share one map. Groups
-or conditions are a level of their own: their weights and departures, with spreads of their own, add to those of people.
+:math:`\tau_m`, relative to its size. Both spreads are learned, so that people who do not differ share one map.
 
 Only places that occur in answers, an object as a person sees it, are unknowns: a gradient takes time in proportion to
 the answers, however many people and objects there are. Other places follow from the prior.
@@ -41,34 +40,30 @@ class PeopleLayout(NamedTuple):
 
     Attributes
     ----------
-    objects : ndarray of int, shape (s,)
-        The object of each place.
-    units, maps : ndarray of int, shape (levels, s)
-        At each level the unit of a place, a person or a group, and its row among the departures of that level; -1 where
-        it has none.
-    n_units, n_maps : ndarray of int, shape (levels,)
-        The numbers of units, and of rows of departures.
-    centers, scales : ndarray, shape (2 levels,)
-        Of the priors of the logarithms of spreads: of weights, then of maps, at each level.
+    objects, whose : ndarray of int, shape (s,)
+        The object of each place, and the person who sees it there.
+    n_people, n_maps : int
+        The number of people, and of places with a departure from the common map: all, or none.
+    centers, scales : ndarray, shape (2,)
+        Of the priors of the logarithms of spreads: of weights, then of maps.
     """
 
     objects: NDArray[np.int32]
-    units: NDArray[np.int32]
-    maps: NDArray[np.int32]
-    n_units: NDArray[np.int32]
-    n_maps: NDArray[np.int32]
+    whose: NDArray[np.int32]
+    n_people: int
+    n_maps: int
     centers: FloatArray
     scales: FloatArray
 
     def size(self, n_components: int) -> int:
         """Return the number of unknowns."""
-        return int(self.n_units.sum() + self.n_maps.sum()) * n_components + 2 * len(self.n_units)
+        return (self.n_people + self.n_maps) * n_components + 2 if self.n_people else 0
 
     @classmethod
     def empty(cls) -> PeopleLayout:
-        """Return the layout where nobody differs but in noise."""
-        none, nobody = np.empty(0, np.int32), np.empty((0, 0), np.int32)
-        return cls(none, nobody, nobody, none, none, np.empty(0), np.empty(0))
+        """Return the layout where people differ in noise alone."""
+        none = np.empty(0, np.int32)
+        return cls(none, none, 0, 0, np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,22 +86,11 @@ class PeopleComparisons:
         prior: PeoplePrior | None = None,
     ) -> PeopleComparisons:
         """Return the comparisons of pairs of objects, (k, 2), that ``rows``, (m, 2), of ``people``, (m,), mention."""
-        n_pairs = len(pairs)
-        own, own_rows = np.unique(people[:, None].astype(np.int64) * n_pairs + rows, return_inverse=True)
-        person, pair = np.divmod(own, n_pairs)
+        own_pairs, own_rows = np.unique(people[:, None].astype(np.int64) * len(pairs) + rows, return_inverse=True)
+        person, pair = np.divmod(own_pairs, len(pairs))
         n_objects = int(pairs.max()) + 1
         codes, places = np.unique(person[:, None] * n_objects + pairs[pair], return_inverse=True)
-        whose, objects = np.divmod(codes, n_objects)
-        units = whose.astype(np.int32)[None]
-        all_maps = np.arange(len(codes), dtype=np.int32)[None] if maps else np.full((1, len(codes)), -1, np.int32)
-        prior = prior or PeoplePrior()
-        layout = PeopleLayout(
-            objects.astype(np.int32),
-            units,
-            all_maps,
-            np.array([n_people], np.int32),
-            np.array([len(codes) if maps else 0], np.int32),
-            np.array([prior.weights[0], prior.maps[0]]),
-            np.array([prior.weights[1], prior.maps[1]]),
-        )
-        return cls(layout, places.reshape(own.size, 2).astype(np.int32), own_rows.reshape(rows.shape).astype(np.int32))
+        whose, objects = (each.astype(np.int32) for each in np.divmod(codes, n_objects))
+        centers, scales = np.array(prior or PeoplePrior()).T.copy()
+        layout = PeopleLayout(objects, whose, n_people, len(codes) if maps else 0, centers, scales)
+        return cls(layout, places.reshape(-1, 2).astype(np.int32), own_rows.reshape(rows.shape).astype(np.int32))

@@ -303,90 +303,51 @@ def _number_gradient(
 
 
 @loop_in_order
-def unit_factors(q, p, n_units, n_maps, spreads, factors):
-    """Set the spreads of weights and maps at each level, (levels, 2), and the factors of the axes, (units, p)."""
-    n_levels = len(n_units)
-    for level in range(n_levels):
-        for kind in range(2):
-            spreads[level, kind] = np.exp(q[len(q) - 2 * n_levels + 2 * level + kind])
-    first, unit = 0, 0
-    for level in range(n_levels):
-        for u in range(n_units[level]):
-            for d in range(p):
-                factors[unit, d] = np.exp(0.5 * spreads[level, 0] * q[first + u * p + d])
-            unit += 1
-        first += (n_units[level] + n_maps[level]) * p
+def place_people(q, people, axes, points, factors, departures, own):
+    """Set the roots of people's weights, (people, p), departures from the map, (s, p), and ``own``, (s, p or more).
 
-
-@loop_in_order
-def place_people(q, people, axes, points, spreads, factors, residuals, own):
-    """Set ``own`` (s, p or more) to the objects as people see them, and ``residuals`` to what these add to the map.
-
-    ``q`` are the unknowns of people alone: at each level those of the weights, then of the maps of its units; then the
-    logarithms of the spreads.
+    ``own`` are the objects as people see them. ``q`` are the unknowns of people alone: of weights, of maps, and the
+    logarithms of the spreads of both. Returns these spreads.
     """
-    objects, units, maps, n_units, n_maps = people[:5]
+    objects, whose, n_people, n_maps = people[:4]
     p = len(axes)
-    unit_factors(q, p, n_units, n_maps, spreads, factors)
+    of_weights, of_maps = np.exp(q[len(q) - 2]), np.exp(q[len(q) - 1])
+    for a in range(n_people):
+        for d in range(p):
+            factors[a, d] = np.exp(0.5 * of_weights * q[a * p + d])
+    first = n_people * p
     for s in range(len(objects)):
         for d in range(p):
-            residuals[s, d] = 0.0
-            own[s, d] = 1.0
-    first, unit = 0, 0
-    for level in range(len(n_units)):
-        first += n_units[level] * p
-        for s in range(len(objects)):
-            for d in range(p):
-                own[s, d] *= factors[unit + units[level, s], d]
-            if maps[level, s] >= 0:
-                for d in range(p):
-                    residuals[s, d] += spreads[level, 1] * axes[d] * q[first + maps[level, s] * p + d]
-        first += n_maps[level] * p
-        unit += n_units[level]
-    for s in range(len(objects)):
-        for d in range(p):
-            own[s, d] *= points[objects[s], d] + residuals[s, d]
+            departures[s, d] = of_maps * axes[d] * q[first + s * p + d] if n_maps else 0.0
+            own[s, d] = factors[whose[s], d] * (points[objects[s], d] + departures[s, d])
+    return of_weights, of_maps
 
 
 @loop_in_order
-def _people_gradient(q, gradient, people, axes, points, spreads, factors, residuals, own, by_own, by_points, by_axis):
+def _people_gradient(q, gradient, people, spreads, axes, factors, departures, own, by_own, by_points, by_axis):
     """Set the gradient by the unknowns of people, add to that by points and spreads of axes; return log-priors."""
-    objects, units, maps, n_units, n_maps, centers, scales = people
-    p, n_levels = len(axes), len(n_units)
-    total = 0.0
+    objects, whose, n_people, n_maps, centers, scales = people
+    p, first, last = len(axes), n_people * len(axes), len(q) - 2
     for a in range(len(q)):
         gradient[a] = 0.0
     for s in range(len(objects)):
         for d in range(p):
-            factor, unit = 1.0, 0
-            for level in range(n_levels):
-                factor *= factors[unit + units[level, s], d]
-                unit += n_units[level]
-            by_factor = 0.5 * by_own[s, d] * own[s, d]
-            push = by_own[s, d] * factor
+            push = by_own[s, d] * factors[whose[s], d]
             by_points[objects[s], d] += push
-            by_axis[d] += push * residuals[s, d]
-            first = 0
-            for level in range(n_levels):
-                gradient[first + units[level, s] * p + d] += by_factor
-                first += n_units[level] * p
-                if maps[level, s] >= 0:
-                    gradient[first + maps[level, s] * p + d] += push * axes[d]
-                first += n_maps[level] * p
-    last, first = len(q) - 2 * n_levels, 0
-    for level in range(n_levels):
-        for kind in range(2):
-            count = (n_units[level] if kind == 0 else n_maps[level]) * p
-            by_spread, spread = 0.0, spreads[level, kind]
-            for a in range(first, first + count):
-                by_spread += gradient[a] * q[a]
-                gradient[a] = spread * gradient[a] - q[a]
-                total -= 0.5 * q[a] * q[a]
-            first += count
-            a = 2 * level + kind
-            deviation = (q[last + a] - centers[a]) / scales[a]
-            total -= 0.5 * deviation * deviation
-            gradient[last + a] = by_spread * spread - deviation / scales[a]
+            by_axis[d] += push * departures[s, d]
+            gradient[whose[s] * p + d] += 0.5 * by_own[s, d] * own[s, d]
+            if n_maps:
+                gradient[first + s * p + d] = push * axes[d]
+    total = 0.0
+    for kind in range(2):
+        start, stop, by_spread = first * kind, last if kind else first, 0.0
+        for a in range(start, stop):
+            by_spread += gradient[a] * q[a]
+            gradient[a] = spreads[kind] * gradient[a] - q[a]
+            total -= 0.5 * q[a] * q[a]
+        deviation = (q[last + kind] - centers[kind]) / scales[kind]
+        total -= 0.5 * deviation * deviation
+        gradient[last + kind] = by_spread * spreads[kind] - deviation / scales[kind]
     return total
 
 
@@ -409,10 +370,10 @@ def _plain_density(
     factors = np.empty(n)
     place_objects(q, exposure, n_annotators, axes, lengths, factors, points)
     n_places = len(people[0])
-    spreads, residuals = np.empty((len(people[3]), 2)), np.empty((n_places, p))
-    of_units, own = np.empty((people[3].sum(), p)), np.zeros((n_places, width))
+    of_weights, departures, own = np.empty((people[2], p)), np.empty((n_places, p)), np.zeros((n_places, width))
+    spreads = (0.0, 0.0)
     if n_places:
-        place_people(of_people, people, axes, points, spreads, of_units, residuals, own)
+        spreads = place_people(of_people, people, axes, points, of_weights, departures, own)
     first = n * p + p + n
     slopes, lapses = np.empty(max(n_annotators, 1)), np.empty(max(n_annotators, 1))
     offset = annotator_parameters(q, first, n_annotators, slopes, lapses)
@@ -430,7 +391,7 @@ def _plain_density(
         by_own = np.zeros((n_places, width))
         _points_gradient(own, bounds, others, which, by_log, by_own)
         total += _people_gradient(
-            of_people, by_people, people, axes, points, spreads, of_units, residuals, own, by_own, by_points, by_axis
+            of_people, by_people, people, spreads, axes, of_weights, departures, own, by_own, by_points, by_axis
         )
     else:
         _points_gradient(points, bounds, others, which, by_log, by_points)
