@@ -15,8 +15,8 @@ Unknowns are independent normal, as without features: own deviations of the obje
 .. math:: z = \sqrt{1 - \textstyle\sum_f \rho_f}\; \varepsilon
           + \sum_f \sqrt{\rho_f}\, U_f \lambda_f^{\kappa_f / 2} \eta_f.
 
-So a new object needs its row of features alone, and what is drawn of the directions says where it is likely to lie. What
-the directions leave of its variance under the kernel is variance of its own.
+So a new object needs its row of features alone, and what is drawn of the directions says where it is likely to lie.
+What the directions leave of its variance under the kernel is variance of its own.
 """
 
 from __future__ import annotations
