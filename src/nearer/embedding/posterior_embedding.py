@@ -45,7 +45,7 @@ from nearer.sampling.model import (
     model_of,
     population_of,
 )
-from nearer.sampling.new_objects import add_objects, sample_new_objects
+from nearer.sampling.new_objects import add_objects, draw_other_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.summaries import (
     MAX_RHAT,
@@ -341,12 +341,29 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         unknowns = self._posterior.unknowns
         return self._posterior.model.prior_covariance(unknowns[:: max(len(unknowns) // _N_PRIOR_DRAWS, 1)])
 
-    def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
-        """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
+    def population(
+        self,
+        k: int,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+        *,
+        others: Sequence[Features] = (),
+    ) -> Population:
+        """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior.
+
+        ``others``: rows of other objects, numbered from 0, for each feature set of the fit; maps are then of these
+        alone, of ``n_objects``.
+        """
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
+        if others:
+            numbers = np.arange(n_objects or len(others[0].values))
+            basis = feature_basis([FeatureKernel.of(each, numbers) for each in others], numbers)
+            assert basis is not None, "there is a set"
+            other_model, unknowns = draw_other_objects(model, chosen, basis, rng)
+            return population_of(other_model, unknowns, by_annotator=self.reliability_ is not None)
         total, basis = max(n_objects or n, n), model.features
         if basis is not None:
             basis = extend_basis(basis, self._posterior.kernels, np.arange(n, total), ())

@@ -43,6 +43,22 @@ def add_objects(
     return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, rest])
 
 
+def draw_other_objects(
+    model: Model, unknowns: FloatArray, features: FeatureBasis, rng: np.random.Generator
+) -> tuple[Model, FloatArray]:
+    """Return a model of other objects, which features describe, and unknowns in which all about objects is drawn anew.
+
+    Of the unknowns, (k, size), spreads of axes, hyperparameters and shares of the features are kept.
+    """
+    axes, n_objects = model.n_objects * model.n_components, len(features.described)
+    other = replace(model, exposure=np.zeros(n_objects), comparisons=DistinctComparisons.empty(), features=features)
+    drawn, first = rng.standard_normal((len(unknowns), other.size)), n_objects * model.n_components
+    drawn[:, first : first + model.n_components] = unknowns[:, axes : axes + model.n_components]
+    other.hyperparameters(drawn)[:] = model.hyperparameters(unknowns)
+    other.feature_numbers(drawn)[:] = model.feature_numbers(unknowns)
+    return other, drawn
+
+
 def sample_new_objects(
     model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.random.Generator
 ) -> FloatArray:
