@@ -347,23 +347,19 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         n_objects: int | None = None,
         random_state: RandomState = None,
         *,
-        others: Sequence[Features] = (),
+        alike: NDArray[np.integer] | None = None,
     ) -> Population:
         """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior.
 
-        ``others``: rows of other objects, numbered from 0, for each feature set of the fit; maps are then of these
-        alone, of ``n_objects``.
+        ``alike``: positions of objects whose features others have; maps are then of these others alone.
         """
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
-        if others:
-            numbers = np.arange(n_objects or len(others[0].values))
-            basis = feature_basis([FeatureKernel.of(each, numbers) for each in others], numbers)
-            assert basis is not None, "there is a set"
-            other_model, unknowns = draw_other_objects(model, chosen, basis, rng)
-            return population_of(other_model, unknowns, by_annotator=self.reliability_ is not None)
+        if alike is not None:
+            other = draw_other_objects(model, chosen, alike, rng)
+            return population_of(*other, by_annotator=self.reliability_ is not None)
         total, basis = max(n_objects or n, n), model.features
         if basis is not None:
             basis = extend_basis(basis, self._posterior.kernels, np.arange(n, total), ())

@@ -44,19 +44,18 @@ def add_objects(
 
 
 def draw_other_objects(
-    model: Model, unknowns: FloatArray, features: FeatureBasis, rng: np.random.Generator
+    model: Model, unknowns: FloatArray, alike: NDArray[np.integer], rng: np.random.Generator
 ) -> tuple[Model, FloatArray]:
-    """Return a model of other objects, which features describe, and unknowns in which all about objects is drawn anew.
+    """Return a model of other objects, with the features of those at positions ``alike``, and unknowns, (k, size).
 
-    Of the unknowns, (k, size), spreads of axes, hyperparameters and shares of the features are kept.
+    What people make of features is kept; deviations and scales of the objects are drawn from the prior.
     """
-    axes, n_objects = model.n_objects * model.n_components, len(features.described)
-    other = replace(model, exposure=np.zeros(n_objects), comparisons=DistinctComparisons.empty(), features=features)
-    drawn, first = rng.standard_normal((len(unknowns), other.size)), n_objects * model.n_components
-    drawn[:, first : first + model.n_components] = unknowns[:, axes : axes + model.n_components]
-    other.hyperparameters(drawn)[:] = model.hyperparameters(unknowns)
-    other.feature_numbers(drawn)[:] = model.feature_numbers(unknowns)
-    return other, drawn
+    n, p, count = model.n_objects, model.n_components, len(alike)
+    features = None if model.features is None else model.features.subset(alike)
+    other = replace(model, exposure=np.zeros(count), comparisons=DistinctComparisons.empty(), features=features)
+    own = rng.standard_normal((len(unknowns), count * (p + 1)))
+    axes, rest = unknowns[:, n * p : n * p + p], unknowns[:, model.core_size - _N_HYPER :]
+    return other, np.hstack([own[:, : count * p], axes, own[:, count * p :], rest])
 
 
 def sample_new_objects(

@@ -1,8 +1,13 @@
 """Features of the objects of simulated studies, and maps of which they explain a share.
 
 Without a pilot nobody knows what features are worth. On four real sets, vectors of pictures, a physical parameter and
-names of dishes, they explained 0.55 to 0.84 of the variance of the coordinates (docs/features.md). So each simulated
-study draws a share of about that, and a power from its prior. After a pilot, both are drawn from its posterior.
+names of dishes, they explained 0.55 to 0.84 of the variance of the coordinates (docs/features.md), so each simulated
+study draws a share of about that. The other part is each object's own. What features explain of the k-th axis is their
+k-th principal direction: people judge by what the features vary in most. Had axes arbitrary weights for all directions,
+as draws from the prior of the model have, features would help far less in simulations than on the real sets.
+
+After a pilot, share and weights are those of its posterior. Other objects with features are then where these weights
+put them, except for parts of their own.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from nearer._common.formatting import percent, pluralize
 from nearer._common.parameters import check_number
 from nearer.data.features import Features, as_feature_sets, described_objects
 from nearer.data.labels import Labels, read_objects
-from nearer.sampling.features import FeatureKernel, FeaturePrior, FeatureShare, feature_basis
+from nearer.sampling.features import FeatureKernel, FeatureShare
 
 ASSUMED_SHARES = 0.5, 0.85  # of the variance: about those learned on real sets
 
@@ -84,28 +89,25 @@ class StudyFeatures:
             numbered.append(Features(kept.values, rows, each.name, each.standardize))
         return tuple(numbered)
 
-    def draw(self, n_objects: int, rng: np.random.Generator) -> tuple[Features, ...]:
-        """Return the rows of so many of the objects, drawn at random unless it is all of them."""
+    def choose(self, n_objects: int, rng: np.random.Generator) -> Labels:
+        """Return so many of the objects, at random and in their order."""
         objects = self.objects
-        if n_objects < len(objects):
-            objects = objects[np.sort(rng.permutation(len(objects))[:n_objects])]
-        return self.of(objects)
+        return objects[np.sort(rng.permutation(len(objects))[:n_objects])]
 
     def draw_coordinates(
         self, sets: Sequence[Features], n_objects: int, n_components: int, rng: np.random.Generator
     ) -> FloatArray:
         """Return coordinates of variance 1 of objects that ``sets`` describe, (n, p), by the assumed shares."""
-        prior, position = FeaturePrior(), rng.random()
-        shares = [low + position * (high - low) for _, low, high in self.shares.values()]
-        power = float(np.exp(prior.power[0] + prior.power[1] * rng.normal()))
-        numbers = np.arange(n_objects)
-        basis = feature_basis([FeatureKernel.of(each, numbers) for each in sets], numbers)
-        assert basis is not None, "there is a set"
-        covariance = basis.covariance(shares, power)
-        own = np.sqrt(covariance.own)[:, None] * rng.normal(size=(n_objects, n_components))
-        coordinates: FloatArray = own + covariance.directions @ rng.normal(
-            size=(covariance.directions.shape[1], n_components)
-        )
+        position, numbers = rng.random(), np.arange(n_objects)
+        own, known = np.ones((n_objects, n_components)), np.zeros((n_objects, n_components))
+        for each in sets:
+            _, low, high = self.shares[each.name]
+            share, kernel = low + position * (high - low), FeatureKernel.of(each, numbers)
+            n, n_axes = len(kernel.rows), min(n_components, len(kernel.values))
+            about = np.ix_(kernel.objects, np.arange(n_axes))
+            known[about] += np.sqrt(share * n) * kernel.directions[:, :n_axes]
+            own[about] -= share
+        coordinates: FloatArray = known + np.sqrt(own) * rng.normal(size=own.shape)
         return coordinates
 
     def check_size(self, n_objects: int) -> None:
@@ -118,9 +120,14 @@ class StudyFeatures:
             )
 
     def __str__(self) -> str:
-        parts = [
-            f"{name} {percent(round(low, 2))} to {percent(round(high, 2))}" if low < high else f"{name} {percent(low)}"
-            for name, (_, low, high) in self.shares.items()
-        ]
-        why = "learned from the pilot" if self.is_learned else "assumed"
-        return f"Features explain a share of the variance of places ({why}): {', '.join(parts)}."
+        return describe_shares(self.shares, is_learned=self.is_learned)
+
+
+def describe_shares(shares: dict[str, FeatureShare], *, is_learned: bool) -> str:
+    """Return how much each feature set explains in a sentence."""
+    parts = [
+        f"{name} {percent(low)} to {percent(high)}" if low < high else f"{name} {percent(low)}"
+        for name, (_, low, high) in shares.items()
+    ]
+    why = "learned from the pilot" if is_learned else "assumed"
+    return f"Features explain a share of the variance of places ({why}): {', '.join(parts)}."

@@ -151,8 +151,10 @@ class Plan:
             need = f"simulated studies need {low} or more, and some are too noisy to get there: more than {largest}"
         else:
             need = f"{level} of simulated studies need {low} to {intcomma(self.high)}"
+        answers = pluralize(self.n_answers, "answer")
+        answers = f"About {answers}" if self.n_answers > self.sizes[0] else f"{answers} or fewer"
         lines = [
-            f"About {pluralize(self.n_answers, 'answer')} bring the error {describe_against(self.against)} down to "
+            f"{answers} bring the error {describe_against(self.against)} down to "
             f"{decimals(self.target_error)}; {need}.",
         ]
         if self.features is not None:

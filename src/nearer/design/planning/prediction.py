@@ -30,6 +30,7 @@ from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import trial_indices, with_positive_weight
+from nearer.data.labels import Labels, translate
 from nearer.design.planning.features import StudyFeatures, labeled, plain_shares
 from nearer.design.planning.simulation import Against, Design, GroundTruth, SimulatedAnswers, draw_ground_truth
 from nearer.embedding import DMOE, PosteriorEmbedding
@@ -96,14 +97,12 @@ class NoiseEstimate:
         n_rows = next((len(each.values) for each in sets if each.objects is None), 0)
         return StudyFeatures(labeled(sets, self.comparisons.objects[:n_rows]), shares, is_learned=True)
 
-    def draw_ground_truth(
-        self, design: Design, rng: np.random.Generator, features: Sequence[Features] = ()
-    ) -> GroundTruth:
+    def draw_ground_truth(self, design: Design, rng: np.random.Generator, alike: Labels | None = None) -> GroundTruth:
         """Draw a map and annotators; of a new study, all objects are new ones from the same population.
 
-        With features, these are their rows.
+        ``alike``: those whose features the objects of a new study have.
         """
-        return _draw_ground_truths(self.posterior, design, self.comparisons, 1, rng, features)[0]
+        return _draw_ground_truths(self.posterior, design, self.comparisons, 1, rng, alike)[0]
 
 
 def estimate_noise(
@@ -176,16 +175,13 @@ def _draw_ground_truths(
     answers: Comparisons,
     k: int,
     rng: np.random.Generator,
-    features: Sequence[Features] = (),
+    alike: Labels | None = None,
 ) -> list[GroundTruth]:
-    """Draw k maps, each with as many annotators as the design has, or as gave the answers.
-
-    ``features`` are those of the objects, if any.
-    """
+    """Draw k maps, each with as many annotators as the design has, or as gave the answers."""
     n = answers.n_objects
-    others = 0 if design.n_objects == n or features else n
-    new = features if design.n_objects != n else ()
-    drawn = posterior.population(k, others + design.n_objects, rng, others=new)
+    others = 0 if design.n_objects == n or alike is not None else n
+    rows = None if alike is None else translate(np.arange(len(alike)), alike, answers.objects)
+    drawn = posterior.population(k, others + design.n_objects, rng, alike=rows)
     n_annotators = 1 if answers.annotators is None else len(np.unique(answers.annotators))
     slope_effects, lapse_effects = rng.normal(size=(2, k, design.n_annotators or n_annotators))
     slopes = drawn.slopes[:, None] * np.exp(drawn.slope_spreads[:, None] * slope_effects)
@@ -243,14 +239,16 @@ class Replication:
         self.features: tuple[Features, ...] = ()
         if features is not None:
             about = pilot.comparisons if pilot is not None and pilot.is_continued_by(design) else questions
-            self.features = features.draw(design.n_objects, rng) if about is None else features.of(about.objects)
+            objects = features.choose(design.n_objects, rng) if about is None else about.objects
+            self.features = features.of(objects)
         if pilot is None:
             coordinates = None
             if features is not None:
                 coordinates = features.draw_coordinates(self.features, design.n_objects, design.n_components, rng)
             self.truth = draw_ground_truth(design, rng, questions, coordinates)
         else:
-            self.truth = pilot.draw_ground_truth(design, rng, self.features)
+            is_other = features is not None and not pilot.is_continued_by(design)
+            self.truth = pilot.draw_ground_truth(design, rng, objects if is_other else None)
             if pilot.is_continued_by(design):
                 self.pilot = self.truth.compare_with(pilot.comparisons, rng)
         self.has_fixed_questions = questions is not None  # those that are not learned from are left to test on
