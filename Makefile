@@ -76,7 +76,8 @@ reproduce: setup
 	$(BIN)/python -m benchmarks reproduce synthetic
 	$(BIN)/python -m benchmarks reproduce music
 
-# One of the measurements, such as `make bench BENCH="speed --no-peer"`; `python -m benchmarks --help` lists them.
+# One of the measurements, such as `make bench BENCH=features`, which writes the tables of docs/features.md, or
+# `make bench BENCH="speed --no-peer"`; `python -m benchmarks --help` lists them.
 BENCH ?= convex
 bench: setup
 	$(BIN)/python -m benchmarks $(BENCH)

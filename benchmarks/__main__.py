@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from nearer.cli.main import Program
 from nearer.cli.main import main as run
 
-_MEASUREMENTS = ("speed", "scaling", "large", "accuracy", "coverage", "reading", "convex", "active", "survey", "scale")
+_MEASUREMENTS = (
+    "speed", "scaling", "large", "accuracy", "features", "coverage", "reading", "convex", "active", "survey", "scale",
+)  # fmt: skip
 PROGRAM = Program(
     "python -m benchmarks",
     "The experiments of the paper, and measurements of time, memory and accuracy.",

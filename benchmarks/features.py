@@ -1,18 +1,22 @@
-"""How many answers features are worth: ``python -m benchmarks.features`` writes tables and figure of docs/features.md.
+"""How many answers features are worth: ``python -m benchmarks features`` writes tables and figure of docs/features.md.
 
 Posteriors and DMOE with and without features are fitted to n/2 to 10 n answers about n objects, drawn at random by
 trial, and judged by answers that were not drawn. Of eggs30, these are the answers to random questions; the grids of
 food, an answer to which is up to 48 triplets, are drawn triplet by triplet. Shuffled features belong to other objects.
-Synthetic objects lie where their features say to a share of 0, 0.3, 0.7 or 1. Each fit is a line of
-benchmarks/features.jsonl, from which a run that was stopped goes on.
+Synthetic objects lie where their features say to a share of 0, 0.3, 0.7 or 1.
+
+Of new objects, a fifth of all, no answer is learned from. Their features are part of the fit, or place them on a map of
+the others later; answers that concern at least one of them are the judges.
+
+Each fit is a line of benchmarks/features.jsonl, from which a run that was stopped goes on.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -21,20 +25,26 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks.records import Record, RecordFile, side_by_side
+from benchmarks.accuracy.datasets import find_file, missing_sentence
+from benchmarks.records import Interrupted, Record, RecordFile, side_by_side
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
+from nearer.data.features import Features
 from nearer.datasets import sample_triplets
-from nearer.datasets.public_sets import data_folders
 from nearer.embedding import DMOE, PosteriorEmbedding
 from nearer.features import word_features
 
-RECORDS = RecordFile(Path(__file__).with_suffix(".jsonl"))
+RECORDS = Path(__file__).with_suffix(".jsonl")
 PAGE = Path(__file__).parents[1] / "docs" / "features.md"
 MULTIPLES = (0.5, 1, 2, 5, 10)
 KINDS = ("plain", "features", "shuffled")
 METHODS = {"": "posterior", "DMOE ": "convex"}  # what the kinds of a method begin with, and the name of its table
+NEW_KINDS = {  # of fits of which new objects are judged, and the columns of their table
+    "new plain": "answers alone", "new features": "features in the fit", "new placed": "placed by features later",
+}  # fmt: skip
+NEW_MULTIPLE = 5
+NEW_SHARE = 0.2
 MAX_TEST = 8000
 
 
@@ -47,8 +57,10 @@ class World(NamedTuple):
 
 
 def _arrays(name: str) -> dict[str, np.ndarray]:
-    folder = next(each for each in data_folders() if (each / f"{name}.npz").is_file())
-    with np.load(folder / f"{name}.npz") as file:
+    path = find_file(name)
+    if path is None:
+        raise ValueError(missing_sentence([name]))
+    with np.load(path) as file:
         return dict(file)
 
 
@@ -86,7 +98,13 @@ WORLDS: dict[str, Callable[[int], World]] = {
     "cars": partial(_real, "cars", partial(_of_pictures, "cars")),
     "eggs30": partial(_real, "eggs30", lambda found: found["ground_truth_1d"][:, None]),
     "food": partial(_real, "food", _of_dishes),
-    **{f"synthetic, {share:g}": partial(_synthetic, share) for share in (0.0, 0.3, 0.7, 1.0)},
+    **{f"synthetic-{share:g}": partial(_synthetic, share) for share in (0.0, 0.3, 0.7, 1.0)},
+}
+FILES = {
+    "zappos": ("zappos", "zappos_features"),
+    "cars": ("cars", "cars_features"),
+    "eggs30": ("eggs30",),
+    "food": ("food",),
 }
 
 
@@ -98,6 +116,22 @@ def _world(name: str, seed: int) -> World:
 def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
     """Return held-out error and calibration of one fit."""
     world = _world(name, seed if name.startswith("synthetic") else 0)
+    begin = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, likely = (_predict_new if kind in NEW_KINDS else _predict)(world, multiple, kind, seed)
+    error = float(np.mean(np.where(likely == 0.5, 0.5, likely < 0.5)))
+    share = None if model.feature_share_ is None else model.feature_share_["features"]
+    return {
+        "world": name, "multiple": multiple, "kind": kind, "seed": seed, "size": len(model.comparisons_),
+        "trial": seed, "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error,
+        "share": None if share is None else share.mean, "seconds": perf_counter() - begin,
+        "overconfidence": float(np.maximum(likely, 1 - likely).mean()) - (1 - error),
+    }  # fmt: skip
+
+
+def _predict(world: World, multiple: float, kind: str, seed: int) -> tuple[DMOE | PosteriorEmbedding, FloatArray]:
+    """Return a map of some answers, and the probabilities of others."""
     n = len(world.features)
     rng = np.random.default_rng([int(2 * multiple), seed])
     order = rng.permutation(np.unique(world.trials))
@@ -111,72 +145,151 @@ def _measure(name: str, multiple: float, kind: str, seed: int) -> Record:
         model = DMOE(2, features=features, random_state=seed)
     else:
         model = PosteriorEmbedding(2, features=features, n_jobs=1, random_state=seed)
-    begin = perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        likely = model.fit(answers).predict_proba(test)[:, 1]
-    error = float(np.mean(np.where(likely == 0.5, 0.5, likely < 0.5)))
-    share = None if model.feature_share_ is None else model.feature_share_["features"]
-    return {
-        "world": name, "multiple": multiple, "kind": kind, "seed": seed, "size": len(answers), "trial": seed,
-        "method": kind, "fingerprint": f"{name} {multiple:g} {kind} {seed}", "error": error,
-        "share": None if share is None else share.mean, "seconds": perf_counter() - begin,
-        "overconfidence": float(np.maximum(likely, 1 - likely).mean()) - (1 - error),
-    }  # fmt: skip
+    return model, model.fit(answers).predict_proba(test)[:, 1]
 
 
-def run(n_runs: int, names: list[str], methods: list[str], n_jobs: int) -> None:
-    """Fit what is missing."""
-    from benchmarks.features import _measure as measure  # not of __main__, which other processes do not have
+def _predict_new(world: World, multiple: float, kind: str, seed: int) -> tuple[PosteriorEmbedding, FloatArray]:
+    """Return a map of answers about four fifths of the objects, and the probabilities of those about the others."""
+    n = len(world.features)
+    names = np.array([f"object {number}" for number in range(n)])
+    rng = np.random.default_rng([int(100 * NEW_SHARE), seed])
+    is_new = np.isin(np.arange(n), rng.permutation(n)[: round(NEW_SHARE * n)])
+    concerned = is_new[world.triplets].any(axis=1)
+    order = rng.permutation(np.setdiff1d(world.trials, world.trials[concerned]))
+    trained = np.isin(world.trials, order[: round(multiple * n)])
+    test = world.triplets[rng.permutation(np.flatnonzero(concerned))[:MAX_TEST]]
+    answers = Comparisons.from_triplets(names[world.triplets[trained]], trials=world.trials[trained])
+    old, new = (Features(world.features[rows], names[rows]) for rows in (~is_new, is_new))
+    features = {"new plain": None, "new features": Features(world.features, names), "new placed": old}[kind]
+    model = PosteriorEmbedding(2, features=features, n_jobs=1, random_state=seed)
+    if kind == "new plain":
+        answers = answers.reindex([*answers.objects.tolist(), *names[is_new].tolist()])
+    model.fit(answers)
+    if kind == "new placed":
+        model.place(features=new)
+    return model, model.predict_proba(names[test])[:, 1]
 
-    RECORDS.prepare()
-    done = {found["fingerprint"] for found in RECORDS.read()}
-    calls = [
-        (name, multiple, kind, seed)
-        for seed in range(n_runs)
-        for name in names
-        for multiple in MULTIPLES
-        for method in methods
-        for kind in (method + each for each in KINDS)
-        if f"{name} {multiple:g} {kind} {seed}" not in done
-    ]
-    with progress_bar("fits", len(calls)) as bar:
-        for record in side_by_side(measure, calls, n_jobs):
-            RECORDS.append(record)
-            bar.update()
+
+@dataclass(frozen=True)
+class FeatureRun:
+    """Fits to make, checked before they start.
+
+    Parameters
+    ----------
+    path, page : Path
+        The file of records, and the page whose tables are written; its figure lies beside it.
+    worlds, methods : sequences of str
+    n_runs, n_jobs : int
+    """
+
+    path: Path = RECORDS
+    page: Path = PAGE
+    worlds: Sequence[str] = tuple(WORLDS)
+    methods: Sequence[str] = tuple(METHODS.values())
+    n_runs: int = 5
+    n_jobs: int = -1
+
+    def __post_init__(self) -> None:
+        for chosen, known in ((self.worlds, WORLDS), (self.methods, METHODS.values())):
+            unknown = [name for name in chosen if name not in known]
+            if unknown:
+                raise ValueError(f"{unknown[0]!r} is not known; choose among {', '.join(known)}")
+
+    def execute(self) -> list[Record]:
+        """Fit what is missing, and return all records.
+
+        Raises
+        ------
+        Interrupted
+            On Ctrl-C. What was finished is on file.
+        """
+        file = RecordFile(self.path)
+        file.prepare()
+        done = {found["fingerprint"] for found in file.read()}
+        calls = [call for call in self._calls() if "{} {:g} {} {}".format(*call) not in done]
+        try:
+            with progress_bar("features", len(calls), unit="fit") as bar:
+                for record in side_by_side(_measure, calls, self.n_jobs):
+                    file.append(record)
+                    bar.update()
+        except KeyboardInterrupt:
+            raise Interrupted(f"stopped; what is done is in {self.path}; run the same command again to go on") from None
+        return file.read()
+
+    def _calls(self) -> list[tuple[str, float, str, int]]:
+        """Return the arguments of all fits."""
+        starts = [start for start, method in METHODS.items() if method in self.methods]
+        calls = [
+            (name, multiple, start + kind, seed)
+            for seed in range(self.n_runs)
+            for name in self.worlds
+            for multiple in MULTIPLES
+            for start in starts
+            for kind in KINDS
+        ]
+        judged = [name for name in self.worlds if name in FILES and "posterior" in self.methods]
+        news = [
+            (name, NEW_MULTIPLE, kind, seed) for seed in range(self.n_runs) for name in judged for kind in NEW_KINDS
+        ]
+        return calls + news
+
+    def write(self, records: list[Record]) -> str:
+        """Write tables and figure into the page, and return the tables."""
+        tables = {method: table(start, records) for start, method in METHODS.items()}
+        tables["new objects"] = table_of_new(records)
+        text = self.page.read_text(encoding="utf-8")
+        for name, rows in tables.items():
+            text = re.sub(rf"\| {name} \|.*?\n(?=\n|$)", rows + "\n", text, count=1, flags=re.DOTALL)
+        self.page.write_text(text, encoding="utf-8")
+        draw(records, self.page.with_name("features.png"))
+        return "\n\n".join(tables.values()) + "\n"
 
 
-def table(method: str) -> str:
-    """Return the mean errors of a method as a table."""
-    records = RECORDS.read()
+def table(start: str, records: list[Record]) -> str:
+    """Return the mean errors of the method whose kinds begin so, as a table."""
     lines = [
-        f"| {METHODS[method]} | " + " | ".join(f"{multiple:g} n" for multiple in MULTIPLES) + " | share | runs |",
+        f"| {METHODS[start]} | " + " | ".join(f"{multiple:g} n" for multiple in MULTIPLES) + " | share | runs |",
         "| --- |" + " --- |" * (len(MULTIPLES) + 2),
     ]
     for name in WORLDS:
         for kind in KINDS:
-            found = [each for each in records if each["world"] == name and each["kind"] == method + kind]
+            found = [each for each in records if each["world"] == name and each["kind"] == start + kind]
             if not found:
                 continue
             errors = [[each["error"] for each in found if each["multiple"] == multiple] for multiple in MULTIPLES]
-            cells = [f"{np.mean(each):.3f}".removeprefix("0") if each else "" for each in errors]
+            cells = [_decimals(np.mean(each)) if each else "" for each in errors]
             shares = [each["share"] for each in found if each["share"] is not None]
             share = f"{np.mean(shares):.2f}" if shares else ""
             lines.append(f"| {name}, {kind} | {' | '.join(cells)} | {share} | {max(map(len, errors))} |")
     return "\n".join(lines)
 
 
-def draw(path: Path) -> None:
+def table_of_new(records: list[Record]) -> str:
+    """Return the mean errors about new objects, with standard errors, as a table."""
+    lines = [f"| new objects | {' | '.join(NEW_KINDS.values())} | runs |", "| --- |" + " --- |" * (len(NEW_KINDS) + 1)]
+    for name in FILES:
+        errors = [[each["error"] for each in records if (each["world"], each["kind"]) == (name, k)] for k in NEW_KINDS]
+        if not all(len(each) > 1 for each in errors):
+            continue
+        spreads = [np.std(each, ddof=1) / np.sqrt(len(each)) for each in errors]
+        cells = [f"{_decimals(np.mean(each))} ± {_decimals(s)}" for each, s in zip(errors, spreads, strict=True)]
+        lines.append(f"| {name} | {' | '.join(cells)} | {min(map(len, errors))} |")
+    return "\n".join(lines)
+
+
+def _decimals(value: float | np.floating) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def draw(records: list[Record], path: Path) -> None:
     """Draw the mean errors of the posterior with and without features, a panel for each set of real answers."""
-    records, names = RECORDS.read(), ("zappos", "cars", "eggs30", "food")
     figure = Figure(figsize=(10, 3), layout="constrained")
-    for axes, name in zip(figure.subplots(1, len(names), sharey=True), names, strict=True):
+    for axes, name in zip(figure.subplots(1, len(FILES), sharey=True, squeeze=False)[0], FILES, strict=True):
         for kind, color in (("plain", "0.45"), ("features", "#c0392b")):
-            errors = [
-                np.mean([each["error"] for each in records if each["fingerprint"].startswith(f"{name} {m:g} {kind} ")])
-                for m in MULTIPLES
-            ]
-            axes.plot(MULTIPLES, errors, "o-", color=color, label={"plain": "answers alone"}.get(kind, "and features"))
+            found = [each for each in records if (each["world"], each["kind"]) == (name, kind)]
+            sizes = [multiple for multiple in MULTIPLES if any(each["multiple"] == multiple for each in found)]
+            errors = [np.mean([each["error"] for each in found if each["multiple"] == size]) for size in sizes]
+            axes.plot(sizes, errors, "o-", color=color, label={"plain": "answers alone"}.get(kind, "and features"))
         axes.set_xscale("log")
         axes.set_xticks(MULTIPLES, [f"{m:g}" for m in MULTIPLES])
         axes.minorticks_off()
@@ -185,23 +298,3 @@ def draw(path: Path) -> None:
     figure.axes[0].set_ylabel("held-out error")
     figure.axes[0].legend(frameon=False, loc="lower left")
     figure.savefig(path, dpi=120)
-
-
-def main() -> None:
-    """Run what is missing, write the tables into the page, and draw its figure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--worlds", nargs="*", default=list(WORLDS))
-    parser.add_argument("--methods", nargs="*", default=list(METHODS.values()), choices=list(METHODS.values()))
-    parser.add_argument("--jobs", type=int, default=-1)
-    options = parser.parse_args()
-    run(options.runs, options.worlds, [each for each, name in METHODS.items() if name in options.methods], options.jobs)
-    text = PAGE.read_text(encoding="utf-8")
-    for method, name in METHODS.items():
-        text = re.sub(rf"\| {name} \|.*?\n\n", table(method) + "\n\n", text, count=1, flags=re.DOTALL)
-    PAGE.write_text(text, encoding="utf-8")
-    draw(PAGE.with_name("features.png"))
-
-
-if __name__ == "__main__":
-    main()

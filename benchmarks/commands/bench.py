@@ -27,7 +27,8 @@ def add(commands: Commands) -> None:
     >>> parser.parse_args(["speed", "--sizes", "100x2000"]).repeats
     3
     """
-    for add_one in (_add_speed, _add_scaling, _add_large, _add_accuracy, _add_coverage, _add_reading, _add_convex):
+    models = _add_accuracy, _add_features, _add_coverage
+    for add_one in (_add_speed, _add_scaling, _add_large, *models, _add_reading, _add_convex):
         add_one(commands)
     add_active(commands)
     add_survey(commands)
@@ -223,6 +224,43 @@ def _run_accuracy(options: argparse.Namespace) -> Report:
         work.forget(report.chosen_methods(options.again)[0])
     text, figures = report.write_report(work, work.on_file() if options.report else work.execute(), notes)
     return Report(f"{text}\nWritten to {options.out}.", figures)
+
+
+_FEATURES = """\
+Compare the held-out error of maps of n/2 to 10 n answers with and without features of the n objects, and with those of
+other objects; that of answers about new objects, too.
+
+Worlds: zappos, cars, eggs30, food, which are looked for in ../shared/data and in $NEARER_DATA and left out if they are
+not there, and synthetic-0, synthetic-0.3, synthetic-0.7 and synthetic-1. Methods: posterior, convex.
+
+Each fit is kept in benchmarks/features.jsonl as soon as it is finished, and only what is missing is fitted; stop with
+Ctrl-C at any time, and the same command goes on from there. Tables and figure are written to docs/features.md."""
+
+
+def _add_features(commands: Commands) -> None:
+    parser = add_benchmark(commands, "features", "answers that features save", _FEATURES, _run_features, seeded=False)
+    parser.add_argument("--worlds", type=words, default=(), metavar="NAME,...", help="answers and features (all)")
+    parser.add_argument("--methods", type=words, default=(), metavar="NAME,...", help="posterior,convex (both)")
+    parser.add_argument("--runs", type=positive, default=5, metavar="N", help="runs of each (5)")
+    parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="fits side by side (one on each core)")
+
+
+def _run_features(options: argparse.Namespace) -> Report:
+    from benchmarks import features
+    from benchmarks.accuracy.datasets import find_file, missing_sentence
+
+    worlds = options.worlds or tuple(features.WORLDS)
+    missing = {name: [file for file in files if find_file(file) is None] for name, files in features.FILES.items()}
+    absent = [file for name in worlds for file in missing.get(name, ())]
+    if absent:
+        sys.stderr.write(f"nearer: {missing_sentence(absent)}\n")
+    work = features.FeatureRun(
+        worlds=[name for name in worlds if not missing.get(name)],
+        methods=options.methods or tuple(features.METHODS.values()),
+        n_runs=options.runs,
+        n_jobs=options.jobs,
+    )
+    return Report(work.write(records := work.execute()), {"benchmark": "features", "records": records})
 
 
 _COVERAGE = """\

@@ -249,3 +249,39 @@ def test_questions_with_a_list_of_objects_are_about_these(folder, tmp_path, caps
     status, out, _ = run(capsys, "ask", *arguments, "-o", tmp_path / "questions.csv", "--json")
     assert status == 0
     assert json.loads(out)["n_objects"] == 6
+
+
+def test_a_plan_is_of_the_objects_with_features(folder, capsys):
+    arguments = ["plan", "--features", folder / "vectors.csv", "--at", "30", "--studies", "3"]
+    status, out, _ = run(capsys, *arguments)
+    assert status == 0
+    assert "Without features it will be about" in out
+    assert "Features explain a share of the variance of places (assumed): vectors 50% to 85%." in out
+    few, many = (
+        json.loads(run(capsys, *arguments, "--objects", 12, "--feature-share", share, "--json")[1])
+        for share in (0, 0.95)
+    )
+    assert many["error"] < few["error"] - 0.05
+    assert many["feature_share"]["vectors"]["mean"] == 0.95
+
+
+def test_a_plan_after_first_answers_learns_what_features_explain(folder, capsys):
+    pilot = write_triplets(folder / "pilot.csv", N_ASKED, 90, 7)
+    arguments = ["plan", "--like", pilot, "--at", "100", "--studies", "3", "--json"]
+    status, out, _ = run(capsys, *arguments, "--features", folder / "vectors.csv")
+    assert status == 0
+    found = json.loads(out)
+    assert found["feature_share"]["vectors"]["mean"] > 0.5
+    assert found["error"] < found["without_features"]["error"]
+
+
+def test_plans_with_features_say_what_is_wrong(folder, capsys):
+    features = ["--features", str(folder / "vectors.csv")]
+    for arguments, sentence in (
+        ([*features, "--objects", 20, "--at", 30], "features describe 14 objects, and the study has 20"),
+        (["--objects", 12, "--at", 30, "--feature-share", 0.5], "is the share of features; give these, too"),
+        ([*features, "--like", folder / "answers.csv", "--feature-share", 0.5], "leave out --feature-share"),
+    ):
+        status, _, err = run(capsys, "plan", *arguments)
+        assert status == 2
+        assert sentence in err

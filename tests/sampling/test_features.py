@@ -103,18 +103,36 @@ def test_without_answers_the_density_is_that_of_the_prior(model):
 
 def test_rows_of_known_objects_are_extended_to_their_own_directions(kernels, features):
     for kernel, given in zip(kernels, features, strict=True):
-        np.testing.assert_allclose(kernel.extend(given.values), kernel.directions, atol=1e-12)
+        directions, variances = kernel.extend(given.values)
+        np.testing.assert_allclose(directions, kernel.directions, atol=1e-12)
+        np.testing.assert_allclose(variances, kernel.directions**2 @ kernel.values, atol=1e-12)
 
 
 def test_a_new_object_takes_what_it_has(model, kernels, features):
     new = Features(features[0].values[:1], ["x"], name="sounds")
     basis = extend_basis(model.features, kernels, np.array(["x", "y"], dtype=object), [new])
-    assert basis.described.tolist()[N:] == [[1, 0], [0, 0]]
+    np.testing.assert_allclose(basis.described[N:], [[1, 0], [0, 0]], atol=1e-12)
     np.testing.assert_allclose(
         basis.directions[N], np.where(basis.owners == 0, model.features.directions[0], 0), atol=1e-12
     )
     with pytest.raises(ValueError, match="sounds has 2 columns for the new objects, and 6 for those of the map"):
         extend_basis(model.features, kernels, np.array(["x"]), [Features([[1.0, 2.0]], ["x"], name="sounds")])
+
+
+def test_a_new_object_has_the_variance_of_its_row(model, kernels):
+    """What the directions of the known objects leave of it is variance of its own, at a power of 1."""
+    rows = np.random.default_rng(7).normal(size=(4, 6))
+    basis = extend_basis(model.features, kernels, np.arange(N, N + 4), [Features(rows, range(N, N + 4), "sounds")])
+    assert (basis.described[N:, 0] < 0.9).all()
+    kernel = kernels[0]
+    everything = (np.vstack([kernel.rows * kernel.spread + kernel.center, rows]) - kernel.center) / kernel.spread
+    distances = ((everything[:, None] - everything) ** 2).sum(axis=2)
+    gaussian = np.exp(-0.5 * distances / kernel.length**2)
+    centering = np.eye(N + 4) - np.pad(np.full((N + 4, N), 1 / N), ((0, 0), (0, 4)))
+    gaussian = centering @ gaussian @ centering.T
+    exact = kernel.scales[0] * everything @ everything.T + kernel.scales[1] * gaussian
+    variances = np.diag(basis.covariance([0.8, 0.0], 1.0).matrix)
+    np.testing.assert_allclose(variances[N:], 0.2 + 0.8 * np.diag(exact)[N:], atol=1e-12)
 
 
 def test_of_many_objects_the_leading_directions_are_kept():

@@ -176,6 +176,15 @@ def as_feature_sets(given: Any) -> tuple[Features, ...]:
     return (Features.read(given),)
 
 
+def described_objects(features: Sequence[Features], known: Sequence[Any] = ()) -> list[Any]:
+    """Return the objects that features name, as those that are known write them."""
+    found: list[Any] = []
+    for each in features:
+        if each.objects is not None:
+            found += each.labels_for(np.array([*known, *found]), new=True).tolist()
+    return list(dict.fromkeys(found))
+
+
 def _is_set(given: Any) -> bool:
     """Whether this is a feature set of its own, and not a row of one."""
     return isinstance(given, Features | Mapping) or hasattr(given, "columns") or np.ndim(given) == 2

@@ -42,7 +42,7 @@ from nearer.sampling.differences import PeopleDifferences, people_differences
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
 from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
-from nearer.sampling.new_objects import add_objects, sample_new_objects
+from nearer.sampling.new_objects import add_objects, draw_other_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.people import PEOPLE
 from nearer.sampling.summaries import (
@@ -383,12 +383,25 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         deviations = maps - maps.mean(axis=0)
         return MapDraws(maps, np.einsum("kip,kiq->ipq", deviations, deviations) / len(maps))
 
-    def population(self, k: int, n_objects: int | None = None, random_state: RandomState = None) -> Population:
-        """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior."""
+    def population(
+        self,
+        k: int,
+        n_objects: int | None = None,
+        random_state: RandomState = None,
+        *,
+        alike: NDArray[np.integer] | None = None,
+    ) -> Population:
+        """Return k draws of the map and of how people differ; objects beyond those of the fit come from the prior.
+
+        ``alike``: positions of objects whose features others have; maps are then of these others alone.
+        """
         check_is_fitted(self)
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
+        if alike is not None:
+            other = draw_other_objects(model, chosen, alike, rng)
+            return population_of(*other, by_annotator=self.reliability_ is not None)
         total, basis = max(n_objects or n, n), model.features
         if basis is not None:
             basis = extend_basis(basis, self._posterior.kernels, np.arange(n, total), ())

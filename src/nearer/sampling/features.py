@@ -16,6 +16,7 @@ Unknowns are independent normal, as without features: own deviations of the obje
           + \sum_f \sqrt{\rho_f}\, U_f \lambda_f^{\kappa_f / 2} \eta_f.
 
 So a new object needs its row of features alone, and what is drawn of the directions says where it is likely to lie.
+What the directions leave of its variance under the kernel is variance of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ class FeatureBasis(NamedTuple):
     owners : ndarray of int, shape (r,)
         The feature set of each direction.
     described : ndarray, shape (n, sets)
-        1 for objects with features, 0 for others.
+        1 for objects with features, 0 for others; for new ones, 1 less the part of their variance under the kernel that
+        is none of the directions'.
     centers, scales : ndarray, shape (2 sets,)
         Of the prior of the logits of all shares, then of the logarithms of all powers.
     """
@@ -143,8 +145,11 @@ class FeatureKernel:
         directions, values = np.ascontiguousarray(directions[:, kept]), values[kept]
         return cls(features.name, labels, center, spread, rows, length, scales, means, directions, values)
 
-    def extend(self, features: FloatArray) -> FloatArray:
-        """Return the directions of new rows, (k, r), centered as the old ones are (Nystroem's method)."""
+    def extend(self, features: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the directions of new rows, (k, r), centered as the old ones are (Nystroem's method), and variances.
+
+        The variance of a row, (k,), is its kernel with itself.
+        """
         if features.shape[1] != len(self.center):
             raise ValueError(
                 f"{self.name} has {pluralize(features.shape[1], 'column')} for the new objects, and "
@@ -152,9 +157,11 @@ class FeatureKernel:
             )
         rows = (features - self.center) / self.spread
         gaussian = np.exp(-0.5 * cdist(rows, self.rows, "sqeuclidean") / self.length**2)
-        gaussian += self.means.mean() - self.means - gaussian.mean(axis=1, keepdims=True)
+        means = gaussian.mean(axis=1)
+        gaussian += self.means.mean() - self.means - means[:, None]
         kernel = self.scales[0] * rows @ self.rows.T + self.scales[1] * gaussian
-        return kernel @ self.directions / self.values
+        own = 1 + self.means.mean() - 2 * means
+        return kernel @ self.directions / self.values, self.scales[0] * (rows**2).sum(axis=1) + self.scales[1] * own
 
 
 def feature_basis(
@@ -191,8 +198,11 @@ def extend_basis(
             continue
         rows = given.of(new)
         known = ~np.isnan(rows).any(axis=1)
-        directions[np.ix_(known, basis.owners == number)] = kernel.extend(rows[known])
-        described[known, number] = 1
+        members = basis.owners == number
+        extended, variances = kernel.extend(rows[known])
+        directions[np.ix_(known, members)] = extended
+        # Without their own part, new objects would lie where others suggest, nearer to the center than these.
+        described[known, number] = 1 - np.maximum(variances - extended**2 @ np.exp(basis.log_values[members]), 0)
     return basis._replace(
         directions=np.vstack([basis.directions, directions]), described=np.vstack([basis.described, described])
     )

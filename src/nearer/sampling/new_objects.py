@@ -43,6 +43,21 @@ def add_objects(
     return larger, np.hstack([coordinates.reshape(len(unknowns), -1), axes, scales, rest])
 
 
+def draw_other_objects(
+    model: Model, unknowns: FloatArray, alike: NDArray[np.integer], rng: np.random.Generator
+) -> tuple[Model, FloatArray]:
+    """Return a model of other objects, with the features of those at positions ``alike``, and unknowns, (k, size).
+
+    What people make of features is kept; deviations and scales of the objects are drawn from the prior.
+    """
+    n, p, count = model.n_objects, model.n_components, len(alike)
+    features = None if model.features is None else model.features.subset(alike)
+    other = replace(model, exposure=np.zeros(count), comparisons=DistinctComparisons.empty(), features=features)
+    own = rng.standard_normal((len(unknowns), count * (p + 1)))
+    axes, rest = unknowns[:, n * p : n * p + p], unknowns[:, model.core_size - _N_HYPER :]
+    return other, np.hstack([own[:, : count * p], axes, own[:, count * p :], rest])
+
+
 def sample_new_objects(
     model: Model, unknowns: FloatArray, new: NDArray[np.bool_], rng: np.random.Generator
 ) -> FloatArray:

@@ -451,7 +451,7 @@ class TestPilot:
 
 def test_the_median_is_a_number_where_half_of_the_studies_reach_the_target(monkeypatch):
     sizes, curves = np.array([100, 200, 400]), np.array([[0.4, 0.3, 0.19], [0.4, 0.35, 0.3]])
-    monkeypatch.setattr(plans, "_search", lambda *_: (sizes, curves))
+    monkeypatch.setattr(plans, "_search", lambda *_, **__: (sizes, curves))
     found = plan(Design(15, 2), 0.2, n_replications=2, random_state=0)
     assert 200 < found.n_answers <= 400
     assert found.high is None

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearer._common.formatting import decimals, format_interval, intcomma, pluralize, quote_all
 from nearer._common.randomness import stream
-from nearer.data.features import Features
+from nearer.data.features import Features, described_objects
 from nearer.data.groups import seen_objects
 from nearer.design.active.errors import HeldOutError
 from nearer.design.active.pool import form_of
@@ -129,7 +129,7 @@ def generate_lists(
         comparisons = match_labels(history.answers.comparisons, np.array(list(request.objects)))
         history = replace(history, answers=replace(history.answers, comparisons=comparisons))
     old = [] if history is None else history.answers.comparisons.objects.tolist()
-    listed = list(request.objects) or _described_objects(request.features, old)
+    listed = list(request.objects) or described_objects(request.features, old)
     new = [each for each in listed if each not in set(old)]
     kind, notes = _kind(request, history)
     questions = _questions(request, kind, [*old, *new])
@@ -202,13 +202,6 @@ def _questions(request: ListRequest, kind: str, objects: Sequence[Any]) -> Quest
         features=list(request.features) or None,
         random_state=request.seed,
     )
-
-
-def _described_objects(features: Sequence[Features], known: Sequence[Any]) -> list[Any]:
-    """Return the objects that features are about, as those that are known write them."""
-    labels = np.array(list(known))
-    named = [each for each in features if each.objects is not None]
-    return list(dict.fromkeys(label for each in named for label in each.labels_for(labels, new=True).tolist()))
 
 
 def _kind(request: ListRequest, history: StudyHistory | None) -> tuple[str, list[str]]:

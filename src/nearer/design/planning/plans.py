@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,15 @@ from nearer._common.formatting import (
 from nearer._common.parameters import check_number
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState
-from nearer.design.planning.prediction import NoiseEstimate, Replication, check_simulation, error_floor, quantiles
+from nearer.design.planning.features import StudyFeatures, plain_shares
+from nearer.design.planning.prediction import (
+    NoiseEstimate,
+    Replication,
+    check_features,
+    check_simulation,
+    error_floor,
+    quantiles,
+)
 from nearer.design.planning.simulation import MAX_COMPARISONS, Against, Design
 from nearer.design.planning.theorem import theorem_bound, theorem_excess
 from nearer.embedding.base import OrdinalEmbedding
@@ -47,6 +55,10 @@ _N_FIRST = 3  # replications that locate the crossing before all are evaluated t
 _LOG2_STEPS = (-3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0)  # powers of two around the first guess
 _MIN_ANSWERS = 10
 _MAX_FACTOR = 8  # of the first guess
+
+
+class TargetNotReached(ValueError):
+    """A target is not reached by as many answers as may be simulated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +86,10 @@ class Plan:
         Comparisons that theorem 1 of the paper requires, at its most generous.
     target_error, against, level, n_replications, estimator, answers_per_annotator, design
         As in `plan`.
+    features : StudyFeatures, or None
+        What is known of the objects, and how much it explains.
+    without_features : Plan, or None
+        The same for maps that are learned from the answers alone, unless the target is then out of reach.
     """
 
     n_answers: int
@@ -99,12 +115,19 @@ class Plan:
     answers_per_annotator: int | None
     theorem_answers: float
     design: Design
+    features: StudyFeatures | None = None
+    without_features: Plan | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it in plain types, for JSON."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "design"}
+        records = "design", "features", "without_features"
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in records}
         arrays = {name: value.tolist() for name, value in plain.items() if isinstance(value, np.ndarray)}
-        return {**plain, **arrays, "study": asdict(self.design)}
+        found = {
+            "feature_share": None if self.features is None else plain_shares(self.features.shares),
+            "without_features": None if self.without_features is None else self.without_features.to_dict(),
+        }
+        return {**plain, **arrays, **found, "study": asdict(self.design)}
 
     def __str__(self) -> str:
         rows = zip(self.sizes.tolist(), self.errors, self.lows, self.highs, strict=True)
@@ -128,10 +151,14 @@ class Plan:
             need = f"simulated studies need {low} or more, and some are too noisy to get there: more than {largest}"
         else:
             need = f"{level} of simulated studies need {low} to {intcomma(self.high)}"
+        answers = pluralize(self.n_answers, "answer")
+        answers = f"About {answers}" if self.n_answers > self.sizes[0] else f"{answers} or fewer"
         lines = [
-            f"About {pluralize(self.n_answers, 'answer')} bring the error {describe_against(self.against)} down to "
+            f"{answers} bring the error {describe_against(self.against)} down to "
             f"{decimals(self.target_error)}; {need}.",
         ]
+        if self.features is not None:
+            lines += [describe_without(self.without_features), f"{self.features}"]
         if self.n_pilot is not None:
             lines.append(
                 f"The {pluralize(self.n_pilot, 'answer')} of the pilot are included; further questions are drawn at "
@@ -152,12 +179,22 @@ class Plan:
         return [*lines, f"Simulated: {studies} {described}; maps by {self.estimator}."]
 
 
+def describe_without(plan: Plan | None) -> str:
+    """Return how many answers are needed without features in a sentence."""
+    if plan is None:
+        return "Without features the target is out of reach."
+    highest = "or more" if plan.high is None else f"to {intcomma(plan.high)}"
+    return f"Without features it takes about {intcomma(plan.n_answers)} ({intcomma(plan.low)} {highest})."
+
+
 def plan(
     design: Design,
     target_error: float | None = None,
     *,
     against: Against = "answers",
     pilot: NoiseEstimate | None = None,
+    features: Any = None,
+    feature_share: float | None = None,
     price: float | None = None,
     most_answers: int | None = None,
     estimator: OrdinalEmbedding | None = None,
@@ -178,13 +215,21 @@ def plan(
         What the error is measured against: new answers, where the floor is the noise, as for held-out answers of real
         studies; or the order of the true distances, where it is 0.
     pilot : NoiseEstimate, optional
-        A pilot of the study, from `estimate_noise`; as in `predict_error`.
+        A pilot of the study, from `estimate_noise`; as in `predict_error`. If it was estimated with features, these are
+        those of the study.
+    features : as for `PosteriorEmbedding`, optional
+        What is known of the objects, at least as many as the design has: of more, each simulated study has some. True
+        maps are such as features explain, and maps are learned with them; the plan also says what it takes without.
+    feature_share : float in [0, 1), optional
+        Share of the variance of the coordinates that features explain. Left out, each study draws one between 0.5 and
+        0.85, about as real ones had.
     price : float, optional
         Of one answer.
     most_answers : int, optional
         Upper limit; 400 for each object if left out.
     estimator : estimator of `nearer.embedding`, optional
-        Fits the maps; ``DMOE(n_components)`` if left out, which tunes itself.
+        Fits the maps; ``DMOE(n_components)`` if left out, which tunes itself, or with features
+        ``PosteriorEmbedding(n_components, solver="fast")``.
     n_replications : int
         Simulated studies.
     level : float in (0, 1)
@@ -206,51 +251,63 @@ def plan(
     >>> print(str(found).split(" answers")[0])  # doctest: +ELLIPSIS
     About ...
     """
-    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
+    known = check_features(features, feature_share, design, pilot)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator, known)
     if price is not None:
         check_number("price", price, least=0)
-    studies = list(Replication.draw(n_replications, random_state, design, pilot=pilot))
+    studies = list(Replication.draw(n_replications, random_state, design, pilot=pilot, features=known))
     floor = error_floor(design, against, None if pilot is None else [study.noise for study in studies])
     target_error = _checked_target(target_error, floor, against)
     most = min(400 * design.n_objects, MAX_COMPARISONS // design.comparisons_per_answer)
     if most_answers is not None:
         design.check_answers(most_answers, "most_answers")
         most = most_answers
-    sizes, curves = _search(studies, estimator, against, target_error, most, level)
-    answers = np.array([crossing(sizes, each, target_error) for each in curves])
-    ends = quantiles(np.minimum(answers, _MAX_FINITE), level)
-    # Where half of an even number of studies reach the target, the median lies between a number and none.
-    middle = ends[1] if ends[1] <= MAX_COMPARISONS else np.quantile(answers, 0.5, method="lower")
-    low, n_answers = math.ceil(ends[0]), math.ceil(middle)
-    high = None if ends[2] > MAX_COMPARISONS else math.ceil(ends[2])
-    lows, errors, highs = quantiles(curves, level)
-    costs = (None if price is None or count is None else price * count for count in (low, n_answers, high))
-    cost_low, cost, cost_high = costs
-    return Plan(
-        n_answers=n_answers,
-        low=low,
-        high=high,
-        n_pilot=pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else None,
-        after_pilot=pilot is not None,
-        n_comparisons=n_answers * design.comparisons_per_answer,
-        target_error=target_error,
-        against=against,
-        floor=floor,
-        sizes=sizes,
-        errors=errors,
-        lows=lows,
-        highs=highs,
-        level=level,
-        n_replications=n_replications,
-        estimator=type(estimator).__name__,
-        price=price,
-        cost=cost,
-        cost_low=cost_low,
-        cost_high=cost_high,
-        answers_per_annotator=None if design.n_annotators is None else math.ceil(n_answers / design.n_annotators),
-        theorem_answers=theorem_bound(design.n_objects, design.n_components, target_error - floor),
-        design=design,
-    )
+
+    def found(*, with_features: bool) -> Plan:
+        sizes, curves = _search(studies, estimator, against, target_error, most, level, with_features=with_features)
+        answers = np.array([crossing(sizes, each, target_error) for each in curves])
+        ends = quantiles(np.minimum(answers, _MAX_FINITE), level)
+        # Where half of an even number of studies reach the target, the median lies between a number and none.
+        middle = ends[1] if ends[1] <= MAX_COMPARISONS else np.quantile(answers, 0.5, method="lower")
+        low, n_answers = math.ceil(ends[0]), math.ceil(middle)
+        high = None if ends[2] > MAX_COMPARISONS else math.ceil(ends[2])
+        lows, errors, highs = quantiles(curves, level)
+        costs = (None if price is None or count is None else price * count for count in (low, n_answers, high))
+        cost_low, cost, cost_high = costs
+        return Plan(
+            n_answers=n_answers,
+            low=low,
+            high=high,
+            n_pilot=pilot.n_answers if pilot is not None and pilot.is_continued_by(design) else None,
+            after_pilot=pilot is not None,
+            n_comparisons=n_answers * design.comparisons_per_answer,
+            target_error=target_error,
+            against=against,
+            floor=floor,
+            sizes=sizes,
+            errors=errors,
+            lows=lows,
+            highs=highs,
+            level=level,
+            n_replications=n_replications,
+            estimator=type(estimator).__name__,
+            price=price,
+            cost=cost,
+            cost_low=cost_low,
+            cost_high=cost_high,
+            answers_per_annotator=None if design.n_annotators is None else math.ceil(n_answers / design.n_annotators),
+            theorem_answers=theorem_bound(design.n_objects, design.n_components, target_error - floor),
+            design=design,
+        )
+
+    planned = found(with_features=known is not None)
+    if known is None:
+        return planned
+    try:
+        alone = found(with_features=False)
+    except TargetNotReached:
+        alone = None
+    return replace(planned, features=known, without_features=alone)
 
 
 def describe_against(against: Against) -> str:
@@ -300,14 +357,23 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
         ax = new_figure(6.4, 4.2).add_subplot()
     line, band = PALETTE["DMOE"], PALETTE["GNMDS"]
     ax.fill_between(plan.sizes, plan.lows, plan.highs, color=line, alpha=0.15, linewidth=0)
-    ax.plot(plan.sizes, plan.errors, color=line, marker="o", markersize=4, linewidth=1.6)
+    if (alone := plan.without_features) is not None:
+        ax.plot(
+            alone.sizes, alone.errors, color=FAINT, marker="o", markersize=4, linewidth=1.2, label="without features"
+        )
+    ax.plot(plan.sizes, plan.errors, color=line, marker="o", markersize=4, linewidth=1.6, label="with features")
     ax.axvspan(plan.low, plan.sizes[-1] if plan.high is None else plan.high, color=band, alpha=0.12, linewidth=0)
     ax.axvline(plan.n_answers, color=band, linewidth=1.2)
     ax.axhline(plan.target_error, color=band, linewidth=1.2, linestyle="--")
+    sizes = plan.sizes
+    if alone is not None:
+        sizes = np.unique(np.concatenate([sizes, alone.sizes]))
+        sizes = sizes[np.unique(np.round(np.log2(sizes) * 1.5), return_index=True)[1]]  # labels do not overlap
+        ax.legend(frameon=False, loc="lower left", fontsize=9)
     ax.set_xscale("log")
-    ax.set_xlim(plan.sizes[0], plan.sizes[-1])
+    ax.set_xlim(sizes[0], sizes[-1])
     ax.set_ylim(0, None)
-    ax.set_xticks(plan.sizes, [intcomma(size) for size in plan.sizes.tolist()], rotation=35, ha="right")
+    ax.set_xticks(sizes, [intcomma(size) for size in sizes.tolist()], rotation=35, ha="right")
     ax.minorticks_off()
     left: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 9}
     ax.annotate(f"target {decimals(plan.target_error)}", (0, plan.target_error), (6, -12), color=INK, **left)
@@ -329,19 +395,21 @@ def _search(
     target: float,
     most_answers: int,
     level: float,
+    *,
+    with_features: bool = True,
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """Return sizes around that where simulated studies reach a target, (s,), and their monotone errors, (r, s)."""
 
     def errors_at(studies: Sequence[Replication], sizes: Sequence[int]) -> FloatArray:
         errors = np.empty((len(studies), len(sizes)))
         for at in np.ndindex(errors.shape):
-            errors[at] = studies[at[0]].errors(sizes[at[1]], estimator)[against == "truth"]
+            errors[at] = studies[at[0]].errors(sizes[at[1]], estimator, with_features=with_features)[against == "truth"]
             bar.update()
         return errors
 
     def check_size(wanted: int, tried: int, error: float) -> None:
         if wanted > most_answers:
-            raise ValueError(
+            raise TargetNotReached(
                 f"target_error={decimals(target)} is not reached by {intcomma(tried)} answers: simulated studies still "
                 f"err by {decimals(error)}. {intcomma(wanted)} would be more than most_answers={most_answers}; aim "
                 "higher, or raise it"

@@ -5,14 +5,17 @@ because they are few. The posterior of maps (`PosteriorEmbedding`) separates the
 model and, if the answers name annotators, how much they differ. The noise of a draw is the share of answers to the
 questions asked that contradict its map. A study that continues such a pilot is simulated from one draw each, so that
 the uncertainty of noise, map, decay of its axes and annotators is part of the interval.
+
+Where objects come with features, true maps depend on these, and maps are learned with them; and, for comparison,
+without them.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Self, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self, get_args
 
 import numpy as np
 from scipy.special import expit, logit
@@ -25,11 +28,15 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
+from nearer.data.features import Features, as_feature_sets
 from nearer.data.groups import trial_indices, with_positive_weight
+from nearer.data.labels import Labels, translate
+from nearer.design.planning.features import StudyFeatures, labeled, plain_shares
 from nearer.design.planning.simulation import Against, Design, GroundTruth, SimulatedAnswers, draw_ground_truth
 from nearer.embedding import DMOE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.optimize.problems.margins import error_from_margins
+from nearer.sampling.features import FeatureShare
 from nearer.sampling.model import HYPERPARAMETERS, Prior
 
 _N_TESTED = 4000  # answers that a map is tested on
@@ -80,15 +87,29 @@ class NoiseEstimate:
         """Return whether a study is about the same objects; with another number of them it is a new study."""
         return design.n_objects == self.comparisons.n_objects
 
-    def draw_ground_truth(self, design: Design, rng: np.random.Generator) -> GroundTruth:
-        """Draw a map and annotators; of a new study, all objects are new ones from the same population."""
-        return _draw_ground_truths(self.posterior, design, self.comparisons, 1, rng)[0]
+    @property
+    def features(self) -> StudyFeatures | None:
+        """The features that it was estimated with, and what they explain."""
+        sets, shares = as_feature_sets(self.posterior.features), self.posterior.feature_share_
+        if shares is None:
+            return None
+        # Objects that no answer is about come after those that the rows of an array are about.
+        n_rows = next((len(each.values) for each in sets if each.objects is None), 0)
+        return StudyFeatures(labeled(sets, self.comparisons.objects[:n_rows]), shares, is_learned=True)
+
+    def draw_ground_truth(self, design: Design, rng: np.random.Generator, alike: Labels | None = None) -> GroundTruth:
+        """Draw a map and annotators; of a new study, all objects are new ones from the same population.
+
+        ``alike``: those whose features the objects of a new study have.
+        """
+        return _draw_ground_truths(self.posterior, design, self.comparisons, 1, rng, alike)[0]
 
 
 def estimate_noise(
     comparisons: Comparisons,
     n_components: int | None = None,
     *,
+    features: Any = None,
     level: float = 0.9,
     random_state: RandomState = None,
 ) -> NoiseEstimate:
@@ -101,6 +122,8 @@ def estimate_noise(
     n_components : int, optional
         The most dimensions that the true map may have; further ones count as noise. If left out, up to 15, of which
         those that are not needed vanish.
+    features : as for `PosteriorEmbedding`, optional
+        What is known of the objects. Those with a row but no answer are objects of the study, too.
     level : float
         Of the interval.
     random_state : None, int, SeedSequence, Generator or RandomState
@@ -132,25 +155,33 @@ def estimate_noise(
     lapse, changed = HYPERPARAMETERS.index("lapse"), (_LAPSE_CENTER, _LAPSE_SCALE)
     prior = Prior(*((*row[:lapse], each, *row[lapse + 1 :]) for row, each in zip(Prior(), changed, strict=True)))
     posterior = PosteriorEmbedding(
-        n_components, prior=prior, max_components=n_components, n_objects=n, random_state=seed
+        n_components, prior=prior, max_components=n_components, features=features, n_objects=n, random_state=seed
     )
     with warnings.catch_warnings():
         # Two maps that explain few answers equally well are both among the draws, which is all that is needed here.
         warnings.simplefilter("ignore", ConvergenceWarning)
         posterior.fit(learned)
-    truths = _draw_ground_truths(posterior, Design(n, 1), judged, _N_DRAWS, rng)
+    if features is not None:
+        learned, judged = learned.reindex(posterior.objects_), judged.reindex(posterior.objects_)
+    truths = _draw_ground_truths(posterior, Design(judged.n_objects, 1), judged, _N_DRAWS, rng)
     shares = [truth.error_rate(truth.distances_of(learned.quadruplets), rng) for truth in truths]
     low, noise, high = np.quantile(shares, [(1 - level) / 2, 0.5, (1 + level) / 2])
     return NoiseEstimate(float(noise), float(low), float(high), level, judged, posterior)
 
 
 def _draw_ground_truths(
-    posterior: PosteriorEmbedding, design: Design, answers: Comparisons, k: int, rng: np.random.Generator
+    posterior: PosteriorEmbedding,
+    design: Design,
+    answers: Comparisons,
+    k: int,
+    rng: np.random.Generator,
+    alike: Labels | None = None,
 ) -> list[GroundTruth]:
     """Draw k maps, each with as many annotators as the design has, or as gave the answers."""
     n = answers.n_objects
-    others = 0 if design.n_objects == n else n
-    drawn = posterior.population(k, others + design.n_objects, rng)
+    others = 0 if design.n_objects == n or alike is not None else n
+    rows = None if alike is None else translate(np.arange(len(alike)), alike, answers.objects)
+    drawn = posterior.population(k, others + design.n_objects, rng, alike=rows)
     n_annotators = 1 if answers.annotators is None else len(np.unique(answers.annotators))
     slope_effects, lapse_effects = rng.normal(size=(2, k, design.n_annotators or n_annotators))
     slopes = drawn.slopes[:, None] * np.exp(drawn.slope_spreads[:, None] * slope_effects)
@@ -171,6 +202,10 @@ class PredictedError:
         The error of the true map: the noise (of the median study), or 0 against the truth.
     n_answers, against, level
         As in `predict_error`.
+    feature_share : dict of str to FeatureShare, or None
+        Of the feature sets in the variance of the coordinates, with an interval: learned from a pilot, or assumed.
+    without_features : PredictedError, or None
+        The same for maps that are learned from the answers alone.
     """
 
     error: float
@@ -180,6 +215,12 @@ class PredictedError:
     n_answers: int
     against: Against
     level: float
+    feature_share: dict[str, FeatureShare] | None = None
+    without_features: PredictedError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain types, for JSON."""
+        return {**asdict(self), "feature_share": plain_shares(self.feature_share)}
 
 
 class Replication:
@@ -191,18 +232,28 @@ class Replication:
         rng: np.random.Generator,
         questions: Comparisons | None = None,
         pilot: NoiseEstimate | None = None,
+        features: StudyFeatures | None = None,
     ) -> None:
         self.rng = rng
         self.pilot: SimulatedAnswers | None = None  # learned from before the others
+        self.features: tuple[Features, ...] = ()
+        if features is not None:
+            about = pilot.comparisons if pilot is not None and pilot.is_continued_by(design) else questions
+            objects = features.choose(design.n_objects, rng) if about is None else about.objects
+            self.features = features.of(objects)
         if pilot is None:
-            self.truth = draw_ground_truth(design, rng, questions)
+            coordinates = None
+            if features is not None:
+                coordinates = features.draw_coordinates(self.features, design.n_objects, design.n_components, rng)
+            self.truth = draw_ground_truth(design, rng, questions, coordinates)
         else:
-            self.truth = pilot.draw_ground_truth(design, rng)
+            is_other = features is not None and not pilot.is_continued_by(design)
+            self.truth = pilot.draw_ground_truth(design, rng, objects if is_other else None)
             if pilot.is_continued_by(design):
                 self.pilot = self.truth.compare_with(pilot.comparisons, rng)
         self.has_fixed_questions = questions is not None  # those that are not learned from are left to test on
         self.answers = self.truth.ask(_N_TESTED, rng) if questions is None else self.truth.ask_again(questions, rng)
-        self._errors: dict[int, tuple[float, float]] = {}
+        self._errors: dict[tuple[int, bool], tuple[float, float]] = {}
 
     @classmethod
     def draw(
@@ -212,25 +263,29 @@ class Replication:
         design: Design,
         questions: Comparisons | None = None,
         pilot: NoiseEstimate | None = None,
+        features: StudyFeatures | None = None,
     ) -> Iterator[Self]:
         """Yield n studies; the first ones are the same for a larger number."""
         for seed in stream(random_state, "answers").integers(2**62, size=n).tolist():
-            yield cls(design, np.random.default_rng(seed), questions, pilot)
+            yield cls(design, np.random.default_rng(seed), questions, pilot, features)
 
     @property
     def noise(self) -> float:
         """The share of wrong comparisons among the answers that are simulated."""
         return float(np.average(~self.answers.is_correct, weights=self.answers.weights))
 
-    def errors(self, n_answers: int, estimator: OrdinalEmbedding) -> tuple[float, float]:
+    def errors(self, n_answers: int, estimator: OrdinalEmbedding, *, with_features: bool = True) -> tuple[float, float]:
         """Return the errors of a map fitted to ``n_answers`` on others: against answers, and against the truth."""
-        if n_answers not in self._errors:
+        key = n_answers, with_features
+        if key not in self._errors:
             train, test = self._split(n_answers)
             comparisons = test.comparisons
+            if self.features:
+                estimator = clone(estimator).set_params(features=self.features if with_features else None)
             margins, weights = learned_margins(estimator, train.comparisons, comparisons), comparisons.sample_weight
             against_truth = error_from_margins(np.where(test.is_correct, margins, -margins), weights)
-            self._errors[n_answers] = error_from_margins(margins, weights), against_truth
-        return self._errors[n_answers]
+            self._errors[key] = error_from_margins(margins, weights), against_truth
+        return self._errors[key]
 
     def _split(self, n_answers: int) -> tuple[SimulatedAnswers, SimulatedAnswers]:
         """Return the answers to learn from, those of the pilot first, and others to test on."""
@@ -255,6 +310,8 @@ def predict_error(
     against: Against = "answers",
     questions: Comparisons | None = None,
     pilot: NoiseEstimate | None = None,
+    features: Any = None,
+    feature_share: float | None = None,
     estimator: OrdinalEmbedding | None = None,
     n_replications: int = 40,
     level: float = 0.9,
@@ -275,6 +332,8 @@ def predict_error(
         A pilot study, from `estimate_noise`. Each simulated study has a map, noise and annotators drawn from its
         posterior, in place of the noise and the decay of the design, and maps are learned from its answers and further
         simulated ones. If the design has another number of objects, it is a new study of other objects.
+    features, feature_share : optional
+        What is known of the objects, and how much it explains, as in `plan`.
     against, estimator, n_replications, level, random_state
         As in `plan`. With fewer than ``2 / (1 - level) - 1`` replications the interval is all of them, and holds less.
 
@@ -291,19 +350,26 @@ def predict_error(
     >>> 0.1 < many.error < few.error < 0.5
     True
     """
-    estimator = check_simulation(design, against, level, n_replications, pilot, estimator)
+    known = check_features(features, feature_share, design, pilot, questions)
+    estimator = check_simulation(design, against, level, n_replications, pilot, estimator, known)
     design.check_answers(n_answers)
     if questions is not None:
         _check_questions(questions, design, n_answers, pilot)
+    ways = [True] if known is None else [True, False]
     errors, noises = [], []
     with progress_bar("simulating", n_replications) as bar:
-        for study in Replication.draw(n_replications, random_state, design, questions, pilot):
-            errors.append(study.errors(n_answers, estimator))
+        for study in Replication.draw(n_replications, random_state, design, questions, pilot, known):
+            errors.append([study.errors(n_answers, estimator, with_features=way) for way in ways])
             noises.append(study.noise)
             bar.update()
-    low, error, high = quantiles(np.array(errors)[:, int(against == "truth")], level)
     floor = error_floor(design, against, None if pilot is None else noises)
-    return PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
+    found = [
+        PredictedError(float(error), float(low), float(high), floor, n_answers, against, level)
+        for low, error, high in quantiles(np.array(errors)[:, :, int(against == "truth")], level).T
+    ]
+    if known is None:
+        return found[0]
+    return replace(found[0], feature_share=known.shares, without_features=found[1])
 
 
 def quantiles(errors: FloatArray, level: float) -> FloatArray:
@@ -326,6 +392,7 @@ def check_simulation(
     n_replications: int,
     pilot: NoiseEstimate | None,
     estimator: OrdinalEmbedding | None,
+    features: StudyFeatures | None = None,
 ) -> OrdinalEmbedding:
     """Check the settings of a simulation, and return the estimator to fit with, over all objects of the study."""
     if not isinstance(design, Design):
@@ -336,11 +403,38 @@ def check_simulation(
     check_integer("n_replications", n_replications, 1, _MAX_REPLICATIONS)
     if pilot is not None and not isinstance(pilot, NoiseEstimate):
         raise ValueError(f"pilot must come from estimate_noise, got {type(pilot).__name__}")
+    if estimator is None and features is not None:
+        # As in cross-validation: twice the chains of a fit bring the error down by less than two studies differ.
+        return PosteriorEmbedding(design.n_components, solver="fast", n_objects=design.n_objects, random_state=0)
     if estimator is None:
         return DMOE(design.n_components, n_objects=design.n_objects)
     if not isinstance(estimator, OrdinalEmbedding):
         raise ValueError(f"estimator must be one of nearer.embedding, such as DMOE(2), got {estimator!r}")
+    if features is not None and "features" not in estimator.get_params():
+        raise ValueError(f"{type(estimator).__name__} takes no features; take PosteriorEmbedding or DMOE")
     return clone(estimator).set_params(n_objects=design.n_objects)
+
+
+def check_features(
+    given: Any,
+    share: float | None,
+    design: Design,
+    pilot: NoiseEstimate | None,
+    questions: Comparisons | None = None,
+) -> StudyFeatures | None:
+    """Return the features of a study, those of its pilot if it has one, and check that they describe its objects."""
+    if given is None and share is not None:
+        raise ValueError(f"feature_share={share} is the share of features; give these, too")
+    if isinstance(pilot, NoiseEstimate):
+        if given is not None:
+            raise ValueError("the features of a study with a pilot are those of estimate_noise(..., features=...)")
+        known = pilot.features
+    else:
+        known = None if given is None else StudyFeatures.assumed(given, share)
+    is_continued = isinstance(pilot, NoiseEstimate) and pilot.is_continued_by(design)
+    if known is not None and not is_continued and questions is None:
+        known.check_size(design.n_objects)
+    return known
 
 
 def learned_margins(estimator: OrdinalEmbedding, train: Comparisons, test: Comparisons) -> FloatArray:

@@ -322,10 +322,20 @@ class GroundTruth:
         return SimulatedAnswers(rows, is_correct, answer_of, shared_weights(answer_of), self.design.n_objects)
 
 
-def draw_ground_truth(design: Design, rng: np.random.Generator, questions: Comparisons | None = None) -> GroundTruth:
-    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise."""
+def draw_ground_truth(
+    design: Design,
+    rng: np.random.Generator,
+    questions: Comparisons | None = None,
+    coordinates: FloatArray | None = None,
+) -> GroundTruth:
+    """Draw a map and annotators; random questions, or those given, calibrate their slopes to the noise.
+
+    Coordinates, (n, p), of variance 1, are those of objects that are not drawn independently.
+    """
     scales = np.arange(1, design.n_components + 1) ** (-design.decay / 2)
-    points = rng.normal(size=(design.n_objects, design.n_components)) * scales
+    if coordinates is None:
+        coordinates = rng.normal(size=(design.n_objects, design.n_components))
+    points = coordinates * scales
     skills = np.exp(_ANNOTATOR_SPREAD * rng.normal(size=design.n_annotators or 1))
     skills = np.ones(1) if design.n_annotators is None else skills
     if design.noise == 0 or design.noise_model == "guesses":
