@@ -30,5 +30,9 @@ from .metrics import pair_distances as pair_distances
 from .metrics import procrustes_error as procrustes_error
 from .metrics import reliability_curve as reliability_curve
 from .metrics import soft_error as soft_error
+from .psis_loo import ElpdDifference as ElpdDifference
+from .psis_loo import LeaveOneOut as LeaveOneOut
+from .psis_loo import leave_one_out as leave_one_out
+from .psis_loo import pareto_smooth as pareto_smooth
 from .uncertainty import Bootstrap as Bootstrap
 from .uncertainty import bootstrap as bootstrap
