@@ -9,9 +9,11 @@ from .dimension import DimensionChoice as DimensionChoice
 from .dimension import choose_dimension as choose_dimension
 from .distances import DISTANCES_FAIR as DISTANCES_FAIR
 from .distances import DISTANCES_GOOD as DISTANCES_GOOD
+from .distances import DistanceReliability as DistanceReliability
 from .distances import Distances as Distances
 from .distances import SplitHalf as SplitHalf
 from .distances import distance_matrix as distance_matrix
+from .distances import distance_reliability as distance_reliability
 from .distances import ellipse_size as ellipse_size
 from .distances import split_half as split_half
 from .held_out import HeldOutError as HeldOutError
