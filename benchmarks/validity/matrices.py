@@ -18,10 +18,13 @@ from nearer.comparing import (
     compare_matrices,
     full_posterior,
     matrix_noise,
+    partial_mantel,
     people_matrices,
+    weigh_models,
 )
 from nearer.datasets import sample_triplets
-from nearer.embedding import CKL, STE
+from nearer.embedding import CKL, STE, PosteriorEmbedding
+from nearer.evaluation import distance_matrix
 
 TITLE = "Models of a map (RSA)"
 ABOUT = """
@@ -36,6 +39,16 @@ true distances with those that are compared. *Over people*: 12 people give 80 tr
 20%, about 16 objects of two dimensions that are mirrored in the diagonal, so that two models, one for each of the axes,
 explain these objects equally well whoever answers; the 95% interval over people holds the true difference of 0 wherever
 the test does not reject. With *own maps* each person sees every object with noise of half of a standard deviation.
+
+`partial_mantel` asks whether a model says more about distances than others do. Here 12 or 25 objects have coordinates
+z of their own, on which distances and the model both depend, and otherwise on nothing in common: *axes*, as each has
+one further axis; *noisy copies*, as both are z with noise of half of a standard deviation, and *of a fitted map*,
+where the distances are those of a posterior of 600 answers; *clusters*, as z says only which of three groups an object
+is of. Where dependence is not linear in z (*bends*, as both have a further axis with the squares of z in it), or not
+all of it is known (*smooth*, as both change smoothly along a line whose distances are given), the test does not hold.
+In the world with an effect the distances have an axis in common with the model, of 0.7 standard deviations.
+`weigh_models` is given 20 objects and four models, none of which have anything to do with the distances; or two of
+them are axes of these, with noise of half of a standard deviation.
 """
 
 _N_OBJECTS, _N_TRIPLETS, _FLIPPED = 20, 1200, 0.05
@@ -140,6 +153,74 @@ def upper_end(rng: np.random.Generator, dimension: int) -> Outcome:
     return Outcome(int(abs(found.ceiling.high - found.models[0].estimate) <= _CLOSE))
 
 
+def partial_world(rng: np.random.Generator, name: str, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return coordinates of objects as seen, of a model, and of what is given."""
+    z, own, other, further = rng.normal(size=(4, n, 2))
+    axis = z[:, :1]
+    if name in ("noisy copies", "noisy copies, of a fitted map"):
+        return z + 0.5 * own, z + 0.5 * other, z
+    if name == "axes":
+        return np.hstack([axis, own[:, :1]]), np.hstack([axis, other[:, :1]]), axis
+    if name == "bends":
+        return np.hstack([axis, axis**2 + own[:, :1]]), np.hstack([axis, axis**2 + other[:, :1]]), axis
+    if name == "clusters":
+        group = np.eye(3)[rng.integers(3, size=n)]
+        return group @ (2 * further[:3]) + own, group @ (2 * z[:3]) + other, group
+    if name == "smooth":
+        line = np.sort(rng.random(n))[:, None]
+        root = np.linalg.cholesky(np.exp(-(((line - line.T) / 0.3) ** 2) / 2) + 1e-8 * np.eye(n))
+        return root @ own, root @ other, line
+    common = own[:, :1]
+    return np.hstack([axis, 0.7 * common, 0.5 * further]), np.hstack([axis, common + 0.5 * other[:, :1]]), axis
+
+
+def more_than_given(rng: np.random.Generator, name: str, n: int) -> Outcome:
+    """Return whether a model is said to explain more than what is given does."""
+    seen, model, given = partial_world(rng, name, n)
+    distances = cdist(seen, seen)
+    if name.endswith("fitted map"):
+        answers = sample_triplets(seen, 600, flipped=_FLIPPED, random_state=int(rng.integers(2**31)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            distances = distance_matrix(PosteriorEmbedding(solver="fast", n_jobs=1, random_state=0).fit(answers)).matrix
+    found = partial_mantel(distances, cdist(model, model), [cdist(given, given)], n_permutations=199, random_state=rng)
+    return Outcome(int(found.p_value <= 0.05))
+
+
+def weights_found(rng: np.random.Generator, planted: bool) -> Outcome:
+    """Return whether models with learned weights are said to explain distances of held-out objects."""
+    points = rng.normal(size=(_N_OBJECTS, 3))
+    axes = points[:, :2].T + 0.5 * rng.normal(size=(2, _N_OBJECTS)) if planted else rng.normal(size=(2, _N_OBJECTS))
+    places = [*axes, *rng.normal(size=(2, _N_OBJECTS))]
+    models = {f"model {k}": np.abs(each[:, None] - each) for k, each in enumerate(places)}
+    found = weigh_models(cdist(points, points), models, n_splits=5, n_permutations=99, random_state=rng)
+    return Outcome(int(found.p_value <= 0.05))
+
+
+def _rates_of_several() -> list[Rate]:
+    """Return the rates of partial correlations and of learned weights."""
+    found: list[Rate] = []
+    test, weights = "a model says more than what is given", "models with learned weights explain held-out objects"
+    size: dict[str, Any] = {"kind": "size", "low": 0.0, "high": 0.07}
+    for name in ("axes", "noisy copies", "clusters", "bends", "smooth"):
+        target = {"kind": "size"} if name in ("bends", "smooth") else size
+        found += [
+            Rate(test, f"{name}; {n} objects", simulate=partial(more_than_given, name=name, n=n), n_runs=500, **target)
+            for n in (12, 25)
+        ]
+    name = "noisy copies, of a fitted map"
+    found.append(
+        Rate(test, f"{name}; 20 objects", simulate=partial(more_than_given, name=name, n=20), n_runs=200, **size)
+    )
+    found += [
+        Rate(test, f"an axis in common; {n} objects", "power", partial(more_than_given, name="effect", n=n), 100)
+        for n in (12, 25)
+    ]
+    found.append(Rate(weights, "unrelated models", simulate=partial(weights_found, planted=False), n_runs=300, **size))
+    found.append(Rate(weights, "two of four are noisy axes", "power", partial(weights_found, planted=True), 100))
+    return found
+
+
 def _rates() -> list[Rate]:
     """Return all rates."""
     found: list[Rate] = []
@@ -176,4 +257,4 @@ def _rates() -> list[Rate]:
     return found
 
 
-RATES = _rates()
+RATES = [*_rates(), *_rates_of_several()]

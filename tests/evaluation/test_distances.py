@@ -16,9 +16,11 @@ from nearer.evaluation.distances import (
     DISTANCES_FAIR,
     DISTANCES_GOOD,
     MAX_MATRIX_OBJECTS,
+    DistanceReliability,
     _first_half,
     answers_factor,
     distance_matrix,
+    distance_reliability,
     ellipse_size,
     matrix_csv,
     spearman_brown,
@@ -210,3 +212,85 @@ def test_the_size_of_ellipses_does_not_depend_on_the_map_s_scale_or_turn():
     assert size == pytest.approx(turned)
     assert ellipse_size(points, 4 * covariances, 2.45) == pytest.approx(2 * size)
     assert ellipse_size(np.zeros((5, 2)), covariances[:5], 2.45) is None
+
+
+class Drawn:
+    """A posterior with given draws."""
+
+    def __init__(self, draws, comparisons=None):
+        self.draws, self.objects_, self.comparisons_ = draws, np.arange(draws.shape[1]), comparisons
+        self._chosen = self
+
+    def _full_rank_draws(self, n_draws, random_state):
+        return self.draws[:n_draws]
+
+    def _has_features(self):
+        return np.zeros(self.draws.shape[1], dtype=bool)
+
+
+def test_draws_that_agree_are_reliable_and_draws_without_anything_in_common_are_not():
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(12, 2))
+    same = distance_reliability(Drawn(np.tile(points, (200, 1, 1))))
+    assert same.overall == pytest.approx(1)
+    np.testing.assert_allclose(same.of_objects, 1)
+    np.testing.assert_allclose(same.of_pairs, 1)
+    none = distance_reliability(Drawn(rng.normal(size=(200, 12, 2))))
+    assert abs(none.overall) < 0.02
+    assert none.of_objects.max() < 0.05
+
+
+def test_the_reliability_is_the_squared_correlation_with_the_truth_where_draws_are_right():
+    """Ranks of a truth that is itself a draw correlate with the mean as the reliability says."""
+    rng = np.random.default_rng(1)
+    errors = []
+    for _ in range(60):
+        # The posterior of places known to within 0.2 to 1.2, with a standard normal prior.
+        noise = np.linspace(0.2, 1.2, 12)[:, None]
+        truth = rng.normal(size=(12, 2))
+        share = 1 / (1 + noise**2)
+        centers = share * (truth + noise * rng.normal(size=truth.shape))
+        draws = centers + np.sqrt(1 - share) * rng.normal(size=(200, 12, 2))
+        found = distance_reliability(Drawn(draws))
+        ranks = np.mean([squareform(spearman_ranks(pdist(each))) for each in draws], axis=0)
+        true = squareform(spearman_ranks(pdist(truth)))
+        squares = [np.corrcoef(np.delete(ranks[i], i), np.delete(true[i], i))[0, 1] ** 2 for i in range(12)]
+        overall = np.corrcoef(squareform(ranks), squareform(true))[0, 1] ** 2
+        errors.append([found.overall - overall, *(found.of_objects - squares)])
+    means, deviations = np.mean(errors, axis=0), np.std(errors, axis=0)
+    assert abs(means[0]) < 3 * deviations[0] / np.sqrt(60) + 0.02
+    assert np.abs(means[1:]).max() < 0.1
+    assert found.of_objects[0] > found.of_objects[-1]
+
+
+def spearman_ranks(values):
+    return np.argsort(np.argsort(values)).astype(float)
+
+
+def test_an_object_whose_place_is_open_has_unreliable_distances_and_the_others_keep_theirs():
+    rng = np.random.default_rng(2)
+    draws = np.tile(rng.normal(size=(10, 2)), (200, 1, 1))
+    draws[:, 3] = rng.normal(size=(200, 2))
+    found = distance_reliability(Drawn(draws))
+    assert found.of_objects.argmin() == 3
+    # Not 0: whatever its place, it is far from those at the rim and nearer to those in the middle.
+    assert found.of_objects[3] < 0.45 < 0.6 < np.delete(found.of_objects, 3).min()
+    np.testing.assert_array_equal(found.of_pairs, found.of_pairs.T)
+    pairs = squareform(found.of_pairs - np.eye(10))
+    assert found.overall == pytest.approx(pairs.mean(), abs=0.03)
+    assert "(3) to" in found.summary()
+    again = DistanceReliability.from_dict(found.to_dict())
+    np.testing.assert_allclose(again.of_pairs, found.of_pairs)
+
+
+def test_objects_in_no_comparison_have_no_reliability():
+    model = PosteriorEmbedding(2, n_objects=9, solver="variational", random_state=0).fit(ANSWERS)
+    found = distance_reliability(model)
+    assert found.of_objects[8] == 0
+    assert not found.of_pairs[8, :8].any()
+    assert found.of_objects[:8].min() > 0.1
+
+
+def test_a_single_map_does_not_know_how_surely_it_knows():
+    with pytest.raises(ValueError, match="PosteriorEmbedding"):
+        distance_reliability(STE(2, random_state=0).fit(ANSWERS))

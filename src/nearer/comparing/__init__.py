@@ -15,6 +15,7 @@ from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
 from nearer.comparing.matrices import MatrixComparison, ModelDifference, ModelFit, compare_matrices
 from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_regression import PartialMantelTest, WeightedModels, partial_mantel, weigh_models
 from nearer.comparing.matrix_tests import (
     MantelTest,
     MatrixCeiling,
@@ -48,10 +49,12 @@ __all__ = [
     "ModelFit",
     "NamedMatrix",
     "PairOfGroups",
+    "PartialMantelTest",
     "PeopleComparison",
     "PermutationTest",
     "PropertyFit",
     "PropertyFits",
+    "WeightedModels",
     "compare_groups",
     "compare_maps",
     "compare_matrices",
@@ -62,6 +65,8 @@ __all__ = [
     "full_posterior",
     "mantel",
     "matrix_noise",
+    "partial_mantel",
     "people_matrices",
     "read_matrix",
+    "weigh_models",
 ]

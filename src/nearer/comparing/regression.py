@@ -201,7 +201,7 @@ class Regression:
         """An orthonormal basis of what explains, (n, r); that of categories has the constant in it, too."""
         if self.categories is not None:
             return self.categories / np.sqrt(self.categories.sum(axis=0))
-        return _orthonormal(self.points)
+        return orthonormal_basis(self.points)
 
     @property
     def freedom(self) -> int:
@@ -221,7 +221,7 @@ class Regression:
             same = not np.abs(null.centered(self.categories)).max() > _ZERO_TOL
         if np.linalg.norm(response) < _ZERO_TOL or same:
             raise NotFittable("it is the same for all objects of each block, so that nothing can be permuted")
-        basis = _orthonormal(null.centered(self.points)) if self.categories is None else self.categories
+        basis = orthonormal_basis(null.centered(self.points)) if self.categories is None else self.categories
 
         def statistic(drawn: FloatArray) -> FloatArray:
             if self.categories is not None:
@@ -314,7 +314,7 @@ def welch_pseudo_f(points: FloatArray, categories: FloatArray) -> FloatArray:
     return between / (1 + 2 * (n_categories - 2) / (n_categories**2 - 1) * unsure)
 
 
-def _orthonormal(columns: FloatArray) -> FloatArray:
+def orthonormal_basis(columns: FloatArray) -> FloatArray:
     """Return an orthonormal basis of the space of columns."""
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, sizes > 1e-10 * sizes[0]]

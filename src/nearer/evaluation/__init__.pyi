@@ -9,9 +9,11 @@ from .dimension import DimensionChoice as DimensionChoice
 from .dimension import choose_dimension as choose_dimension
 from .distances import DISTANCES_FAIR as DISTANCES_FAIR
 from .distances import DISTANCES_GOOD as DISTANCES_GOOD
+from .distances import DistanceReliability as DistanceReliability
 from .distances import Distances as Distances
 from .distances import SplitHalf as SplitHalf
 from .distances import distance_matrix as distance_matrix
+from .distances import distance_reliability as distance_reliability
 from .distances import ellipse_size as ellipse_size
 from .distances import split_half as split_half
 from .held_out import HeldOutError as HeldOutError
@@ -30,5 +32,9 @@ from .metrics import pair_distances as pair_distances
 from .metrics import procrustes_error as procrustes_error
 from .metrics import reliability_curve as reliability_curve
 from .metrics import soft_error as soft_error
+from .psis_loo import ElpdDifference as ElpdDifference
+from .psis_loo import LeaveOneOut as LeaveOneOut
+from .psis_loo import leave_one_out as leave_one_out
+from .psis_loo import pareto_smooth as pareto_smooth
 from .uncertainty import Bootstrap as Bootstrap
 from .uncertainty import bootstrap as bootstrap

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist, pdist, squareform
 from scipy.stats import rankdata
 from sklearn.base import clone
 
@@ -42,6 +42,7 @@ DISTANCES_GOOD, DISTANCES_FAIR = 0.9, 0.6
 #: The same for the size of 95% ellipses, as a share of the typical distance between two objects.
 ELLIPSES_GOOD, ELLIPSES_FAIR = 0.4, 0.8
 _N_DRAWS = 400  # of a posterior
+_N_RELIABILITY_DRAWS = 200
 _MAX_FACTOR = 20  # times as many answers: beyond, a number is no advice
 _MIN_OBJECTS = 5  # of which there are ten distances
 _MIN_COMPARISONS = 2  # for each object in a half: fewer leave its place to the method, not to the answers
@@ -92,6 +93,99 @@ def distance_matrix(model: OrdinalEmbedding, places: Bootstrap | None = None) ->
     if places is None or len(places.maps) < 2 or len(places.embedding) != len(own):
         return Distances(own, None, model.objects_)
     return Distances(own, np.sqrt(places.inflation) * _moments(places.maps)[1], model.objects_)
+
+
+@dataclass(frozen=True, eq=False)
+class DistanceReliability(Result):
+    """How surely a posterior knows the order of distances: of all, of each object's, and of each pair.
+
+    Attributes
+    ----------
+    overall : float
+        The expected squared correlation of the mean ranks of distances with the true ranks.
+    of_objects : ndarray, shape (n,)
+        The same for the distances of each object to all others.
+    of_pairs : ndarray, shape (n, n)
+        By how much less the rank of each distance varies over the posterior than ranks of all distances vary; 1 on the
+        diagonal.
+    objects : ndarray, shape (n,)
+
+    Examples
+    --------
+    >>> objects = np.array(["cat", "dog", "car"])
+    >>> print(DistanceReliability(0.82, np.array([0.9, 0.85, 0.7]), np.eye(3), objects))
+    reliability of distances 0.82; of those of single objects 0.70 (car) to 0.90 (cat)
+    """
+
+    overall: float
+    of_objects: FloatArray
+    of_pairs: FloatArray
+    objects: Labels
+
+    def summary(self) -> str:
+        """Return the reliability, and which objects have the lowest and the highest."""
+        low, high = int(self.of_objects.argmin()), int(self.of_objects.argmax())
+        of = (f"{self.of_objects[each]:.2f} ({self.objects[each]})" for each in (low, high))
+        return f"reliability of distances {self.overall:.2f}; of those of single objects {' to '.join(of)}"
+
+
+def distance_reliability(model: OrdinalEmbedding) -> DistanceReliability:
+    r"""Return how surely a posterior knows the order of distances, of all, of each object's and of each pair.
+
+    With r_sa the rank of the distance of pair a in draw s, standardized, and V_a its variance over draws,
+
+    .. math:: \rho_a = 1 - V_a, \qquad \rho = \frac{1}{A} \sum_a \rho_a, \qquad
+              \rho_i = 1 - \frac{\sum_s \mathrm{Var}_j(r_{sij} - \bar r_{ij})}{\sum_s \mathrm{Var}_j(r_{sij})}.
+
+    These are reliabilities of classical test theory: the share of signal in the variance, which is the squared
+    correlation of the mean ranks with the true ones, as far as the model is right. Objects in no comparison have 0.
+
+    Parameters
+    ----------
+    model : fitted PosteriorEmbedding
+        Of up to 2,000 objects.
+
+    Examples
+    --------
+    >>> from nearer.datasets import make_gaussian, sample_triplets
+    >>> from nearer.embedding import PosteriorEmbedding
+    >>> points = make_gaussian(12, 2, random_state=0)
+    >>> few, many = (sample_triplets(points, m, flipped=0.05, random_state=0) for m in (60, 600))
+    >>> one, other = (distance_reliability(PosteriorEmbedding(random_state=0).fit(each)) for each in (few, many))
+    >>> one.overall < other.overall, one.of_objects.shape, one.of_pairs.shape
+    (True, (12,), (12, 12))
+    """
+    draws = model._chosen._full_rank_draws(_N_RELIABILITY_DRAWS, 0)
+    if draws is None or len(draws) < 2:
+        raise ValueError("the reliability of single distances takes draws of a posterior; fit a PosteriorEmbedding")
+    n, known = len(model.objects_), np.flatnonzero(compared_objects(model))
+    k = len(known)
+    if not 3 <= k <= _MAX_OBJECTS:
+        raise ValueError(f"the reliability of distances takes 3 to {_MAX_OBJECTS:,} objects that are compared, got {k}")
+    mean, squares = np.zeros(k * (k - 1) // 2), np.zeros(k * (k - 1) // 2)
+    totals = np.zeros(k)  # variance of the ranks of each object's distances
+    common = np.zeros((k, len(draws)))  # their mean in each draw
+    for number, points in enumerate(draws):
+        ranks = rankdata(pdist(points[known]))
+        ranks = (ranks - ranks.mean()) / ranks.std()
+        mean += ranks / len(draws)
+        squares += ranks**2 / len(draws)
+        means, variances = _row_moments(squareform(ranks), squareform(ranks**2))
+        common[:, number] = means
+        totals += variances / len(draws)
+    spread = (squares - mean**2) * len(draws) / (len(draws) - 1)
+    noise = squareform(spread).sum(axis=1) / (k - 1) - common.var(axis=1, ddof=1)
+    of_objects, of_pairs = np.zeros(n), np.zeros((n, n))
+    of_objects[known] = (1 - noise / totals).clip(0, 1)
+    of_pairs[np.ix_(known, known)] = squareform((1 - spread).clip(0, 1))
+    of_pairs[np.diag_indices(n)] = 1.0
+    return DistanceReliability(float(1 - spread.mean()), of_objects, of_pairs, model.objects_)
+
+
+def _row_moments(values: FloatArray, squared: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of each row of a symmetric matrix without its diagonal of zeros."""
+    means = values.sum(axis=1) / (len(values) - 1)
+    return means, squared.sum(axis=1) / (len(values) - 1) - means**2
 
 
 def compared_objects(model: OrdinalEmbedding) -> NDArray[np.bool_]:
