@@ -8,7 +8,7 @@ from nearer.checking import PredictiveChecks, predictive_checks
 from nearer.checking.predictive import _Answered, _Questions, _Views
 from nearer.embedding import PosteriorEmbedding
 from nearer.model.answers import answer_probability
-from nearer.sampling.model import Population
+from nearer.sampling.annotators import Population
 
 N_OBJECTS, N_PEOPLE = 10, 10
 

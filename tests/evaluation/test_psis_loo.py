@@ -9,7 +9,7 @@ from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import PosteriorEmbedding
 from nearer.evaluation import LeaveOneOut, leave_one_out, pareto_smooth
 from nearer.evaluation.annotator_quadrature import integrate_annotator, log_ratios
-from nearer.sampling.model import Population
+from nearer.sampling.annotators import Population
 
 POINTS = make_gaussian(10, 2, random_state=0)
 

@@ -38,7 +38,8 @@ from nearer.data.groups import near_far_codes, question_indices, trial_indices, 
 from nearer.data.labels import factorize
 from nearer.evaluation.annotator_quadrature import integrate_annotator, log_ratios, rows_of_annotators
 from nearer.model.answers import answer_probability
-from nearer.sampling.model import Population, distinct_comparisons
+from nearer.sampling.annotators import Population
+from nearer.sampling.model import distinct_comparisons
 
 if TYPE_CHECKING:
     from nearer.embedding import PosteriorEmbedding

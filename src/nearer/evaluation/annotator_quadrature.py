@@ -23,7 +23,8 @@ from scipy.special import expit, logit, logsumexp
 
 from nearer._common.arrays import FloatArray
 from nearer.model.answers import answer_probability
-from nearer.sampling.model import DistinctComparisons, Population
+from nearer.sampling.annotators import Population
+from nearer.sampling.model import DistinctComparisons
 
 _ORDER = 5  # of the quadrature, for slope and lapse rate each
 _N_PLACING_ROUNDS = 4

@@ -29,7 +29,8 @@ from nearer.data.groups import trial_indices, with_positive_weight
 from nearer.data.labels import Labels, factorize
 from nearer.evaluation.annotator_quadrature import integrate_annotator, log_ratios, rows_of_annotators
 from nearer.model.answers import answer_probability
-from nearer.sampling.model import DistinctComparisons, Population, distinct_comparisons
+from nearer.sampling.annotators import Population
+from nearer.sampling.model import DistinctComparisons, distinct_comparisons
 
 if TYPE_CHECKING:
     from nearer.embedding import PosteriorEmbedding
