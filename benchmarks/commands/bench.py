@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
     >>> parser.parse_args(["speed", "--sizes", "100x2000"]).repeats
     3
     """
-    models = _add_accuracy, _add_features, _add_coverage
+    models = _add_accuracy, _add_features, _add_people, _add_coverage
     for add_one in (_add_speed, _add_scaling, _add_large, *models, _add_reading, _add_convex):
         add_one(commands)
     add_active(commands)
@@ -224,6 +224,28 @@ def _run_accuracy(options: argparse.Namespace) -> Report:
         work.forget(report.chosen_methods(options.again)[0])
     text, figures = report.write_report(work, work.on_file() if options.report else work.execute(), notes)
     return Report(f"{text}\nWritten to {options.out}.", figures)
+
+
+_PEOPLE = """\
+Compare the held-out error and log-loss of maps where people may differ in noise alone, in weights of the axes, too, and
+in maps of their own, too, on real answers and in simulated worlds.
+
+Each fit is kept in benchmarks/people.jsonl as soon as it is finished, and only what is missing is fitted; stop with
+Ctrl-C at any time, and the same command goes on from there. The table is written to docs/people.md."""
+
+
+def _add_people(commands: Commands) -> None:
+    parser = add_benchmark(commands, "people", "what maps of people are worth", _PEOPLE, _run_people, seeded=False)
+    parser.add_argument("--runs", type=positive, default=3, metavar="N", help="runs of each (3)")
+    parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="fits side by side (one on each core)")
+
+
+def _run_people(options: argparse.Namespace) -> Report:
+    from benchmarks import people
+
+    work = people.PeopleRun(n_runs=options.runs, n_jobs=options.jobs)
+    text = work.write(work.execute())
+    return Report(text, {"benchmark": "people", "page": str(work.page)})
 
 
 _FEATURES = """\
