@@ -9,7 +9,8 @@ from nearer.cli.main import Program
 from nearer.cli.main import main as run
 
 _MEASUREMENTS = (
-    "speed", "scaling", "large", "accuracy", "features", "people", "coverage", "reading", "convex", "active", "survey", "scale",
+    "speed", "scaling", "large", "accuracy", "features", "people", "coverage", "reading", "convex", "active", "survey",
+    "scale",
 )  # fmt: skip
 PROGRAM = Program(
     "python -m benchmarks",

@@ -59,6 +59,7 @@ from nearer.sampling.summaries import (
 from nearer.sampling.variational import Variational, sample_variational
 
 MAX_COMPONENTS = 15
+MAX_COMPONENTS_OF_PEOPLE = 8  # with weights or maps for each person, which more dimensions predict no better
 MIN_FEATURE_SHARE = 0.3  # of the variance: a set whose interval lies below is of no use
 _N_DIAGNOSED_PAIRS = 50
 _N_PRIOR_DRAWS = 50
@@ -205,8 +206,9 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     n_components : int, optional
         Dimension of the map. Left out: `dimension_`.
     max_components : int, optional
-        Dimensions that the draws may have; those that are not needed vanish. Left out: 15. With fewer a fit is faster,
-        but if the answers call for more, ellipses are too small.
+        Dimensions that the draws may have; those that are not needed vanish. Left out: 15, or 8 where ``people`` may
+        have weights or maps of their own. With fewer a fit is faster, but if the
+        answers call for more, ellipses are too small.
     solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
         "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged. "fast": two short
         chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
@@ -554,7 +556,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
-        free = min(self.max_components or MAX_COMPONENTS, max(n_compared - 1, 1))
+        most = MAX_COMPONENTS if self.people == PEOPLE[0] else MAX_COMPONENTS_OF_PEOPLE
+        free = min(self.max_components or most, max(n_compared - 1, 1))
         if self.people != PEOPLE[0]:
             check_people(comparisons)
         n_components = max(free, self.n_components or 1)
