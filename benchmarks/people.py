@@ -3,8 +3,8 @@
 Of at most 60 people in each set, four fifths of the trials of each are learned from, and the others predicted.
 Odd-one-out answers about the letters of a typeface, most-central ones about cars, triplets about eggs, grids of dishes;
 and simulated people who are alike (60 answers each) or have maps of their own that depart from the common one by as
-much as its size (300 answers each). Log-loss is in nats. Each fit is a line of benchmarks/people.jsonl, from which a run
-goes on.
+much as its size (300 answers each). Log-loss is in nats. Each fit is a line of benchmarks/people.jsonl, from which a
+run goes on.
 """
 
 from __future__ import annotations

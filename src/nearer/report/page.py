@@ -103,7 +103,7 @@ def all_sections(results: StudyResults) -> list[Section]:
         ("margins", "Margins", "figure_and_text.html", _sections.margins),
         ("learning", "Would more answers help?", "figure_and_text.html", _sections.learning),
         ("dimensions", "Dimensions", "figures_and_text.html", _sections.dimensions),
-        ("annotators", "Annotators", "table.html", _sections.annotators),
+        ("annotators", "People", "table.html", _sections.annotators),
         ("settings", "How it was made", "settings.html", settings),
         ("methods", "For a methods section", "copyable.html", methods),
         ("cite", "How to cite", "cite.html", citing),

@@ -5,6 +5,7 @@ They state what the results hold, and nothing where they are silent.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
@@ -306,7 +307,8 @@ def _about_evidence(evidence: Sequence[float], dimension: int, shown: int) -> li
 def annotators(results: StudyResults) -> Content:
     """Leave room for the table of annotators, which the page's script fills."""
     found = results.annotators
-    return {"paragraphs": [_about_people(results) if found else _no_people(results)], "table": bool(found)}
+    known = _about_people(results) if found else _no_people(results)
+    return {"paragraphs": [known, *_about_differences(results)], "table": bool(found)}
 
 
 def _no_people(results: StudyResults) -> str:
@@ -337,6 +339,28 @@ def _about_people(results: StudyResults) -> str:
         flags,
         *uncertain,
     )
+
+
+def _about_differences(results: StudyResults) -> list[str]:
+    """Return a paragraph on how people differ from the common map, if it was measured."""
+    found = results.people
+    if found is None:
+        return []
+    weights, low, high = (math.exp(value) for value in found.weights)
+    spreads = (
+        "In a fit that lets them differ, the weights that people give to the axes of the map typically differ by a "
+        f"factor of {weights:.2g} ({low:.2g} to {high:.2g}), and objects lie {percent(found.departures[0])} of the "
+        f"size of the map ({percent(found.departures[1])} to {percent(found.departures[2])}) from their common places, "
+        "from person to person: means over the posterior, with 95% intervals."
+    )
+    names = ", ".join(
+        f"{each.name} ({percent(each.departure)}, {percent(each.low)} to {percent(each.high)})"
+        for each in found.farthest
+    )
+    axes = "They differ in weights clearly enough to give the axes a direction." if found.axes_identified else ""
+    farthest = f"The maps of some people depart more than is usual: {names}." if names else ""
+    whether = "Whether that predicts their answers better: nearer compare FILE --people."
+    return [paragraph(spreads, axes, farthest, whether)]
 
 
 def neighbors(results: StudyResults) -> Content:

@@ -49,6 +49,8 @@ from nearer.study.results import (
     LeftOutRecord,
     MarginRecord,
     MethodRecord,
+    PeopleRecord,
+    PersonRecord,
     RegionRecord,
     ReproducibilityRecord,
     SettingsRecord,
@@ -64,6 +66,7 @@ DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "mod
 #: All names that a run, or a report of it, may write.
 FILES = (*DATA_FILES, "report.html", *FIGURES)
 _N_DEVIATIONS = 10  # that are kept of the largest deviations from features
+_N_FARTHEST_PEOPLE = 5  # whose maps depart most from the common one
 _VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -260,6 +263,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
         annotators=_annotators(study),
+        people=_people(study),
         findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
         settings=_settings(study),
         notes=study.notes,
@@ -389,6 +393,21 @@ def _annotators(study: Study) -> tuple[AnnotatorRecord, ...] | None:
         AnnotatorRecord(str(name), n, error, low, high, seconds.get(name), tuple(flags.get(str(name), ())))
         for name, n, error, low, high in zip(found.names.tolist(), *columns, strict=True)
     )
+
+
+def _people(study: Study) -> PeopleRecord | None:
+    found = study.people
+    if found is None:
+        return None
+    lows = found.departure_intervals[:, 0]
+    order = np.argsort(-lows, kind="stable")[:_N_FARTHEST_PEOPLE]
+    order = order[lows[order] > np.median(found.departures)]  # farther than is usual, for sure
+    farthest = [
+        PersonRecord(str(found.people[k]), float(found.departures[k]), *found.departure_intervals[k].tolist())
+        for k in order
+    ]
+    weights, departures = tuple(found.weight_spread), tuple(found.departure_spread)
+    return PeopleRecord(weights, departures, found.axes_identified, len(found.kind_weights), tuple(farthest))
 
 
 def _median_seconds(study: Study) -> dict[Any, float]:

@@ -277,6 +277,30 @@ class AnnotatorRecord(_Record):
     flags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class PersonRecord(_Record):
+    """How far the map of a person departs from the common one, relative to its size."""
+
+    name: str
+    departure: Amount
+    low: Amount
+    high: Amount
+
+
+@dataclass(frozen=True)
+class PeopleRecord(_Record):
+    """How people differ: standard deviations of the logarithms of weights, and of departures from the common map.
+
+    Means, and ends of intervals of 95%; departures are relative to the size of the map.
+    """
+
+    weights: tuple[Amount, Amount, Amount]
+    departures: tuple[Amount, Amount, Amount]
+    axes_identified: bool
+    n_kinds: Annotated[int, Bounds(1)] = 1
+    farthest: tuple[PersonRecord, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class FindingRecord(_Record):
     """A finding about the answers, with its text."""
@@ -390,6 +414,7 @@ class StudyResults(Result):
     trend: TrendRecord | None = None
     dimension: DimensionRecord | None = None
     annotators: tuple[AnnotatorRecord, ...] | None = None
+    people: PeopleRecord | None = None
     findings: tuple[FindingRecord, ...] | None = None
     settings: SettingsRecord = field(default_factory=SettingsRecord)
     notes: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ from nearer.checking.sample_size import (
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
-from nearer.embedding import SOE, STE
+from nearer.embedding import SOE, STE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import bimodality_message
 from nearer.evaluation.annotators import AnnotatorReliability
@@ -52,6 +52,7 @@ from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
 from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
+from nearer.sampling.differences import PeopleDifferences
 from nearer.sampling.model import distinct_comparisons
 from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import MAX_SAMPLED_WORK, AnnotatorWeighted, RunSettings
@@ -69,6 +70,7 @@ DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
 _MAX_CURVE_WORK = 20_000.0  # of each fit of a learning curve of posteriors, beyond which fewer are made
+_MIN_PEOPLE, _MAX_PEOPLE_COMPARISONS = 3, 30_000  # of which differences between people are estimated
 _SHARED_FEATURES = (
     "maps of two halves of the answers would share their features, and agree by these however little the answers say"
 )
@@ -128,9 +130,10 @@ class Study:
         What the map is made of, and how.
     model : estimator
         Fitted to all answers.
-    dimension, error, places, ceiling, annotators, curve, distances, findings
+    dimension, error, places, ceiling, annotators, people, curve, distances, findings
         What was found out: the choice of the dimension, the held-out error, where each object may lie, the noise
-        ceiling, the reliability of people and of distances, the learning curve, and findings about the answers.
+        ceiling, the reliability of people, how they differ, the reliability of distances, the learning curve, and
+        findings about the answers.
     notes : tuple of str
         Remarks on the run, a sentence each: what it did to the answers, and why something is missing.
     missing : tuple of str
@@ -153,6 +156,7 @@ class Study:
     places: Bootstrap | None = None
     ceiling: NoiseCeiling | None = None
     annotators: AnnotatorReliability | None = None
+    people: PeopleDifferences | None = None
     curve: LearningCurve | None = None
     distances: SplitHalf | None = None
     findings: Findings | None = None
@@ -453,6 +457,25 @@ def _annotators_apply(study: Study) -> bool:
     return not study.settings.quick and _has_people(study.answers.comparisons)
 
 
+def _people(study: Study, seed: int) -> PeopleDifferences | None:
+    if getattr(study.chosen, "differences_", None) is not None:
+        return study.chosen.differences_
+    features = list(study.settings.features) or None
+    model = PosteriorEmbedding(study.n_components, people="maps", solver="fast", features=features, random_state=seed)
+    with warnings.catch_warnings():
+        # It is about spreads over people, which two short chains tell; what the map is worth is told by others.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(study.model.comparisons_).differences_
+
+
+def _people_apply(study: Study) -> bool:
+    comparisons = study.answers.comparisons
+    if study.settings.quick or not study.is_distribution or comparisons.annotators is None:
+        return False
+    n_people = len(factorize(comparisons.annotators)[0])
+    return n_people >= _MIN_PEOPLE and len(comparisons) <= _MAX_PEOPLE_COMPARISONS
+
+
 def _curve(study: Study, seed: int) -> LearningCurve:
     settings, sizes = study.settings, {}
     method = study.chosen._fast_surrogate()
@@ -479,5 +502,6 @@ ANALYSES = (
     Analysis("distances", "reproducibility of distances", 8, _distances),
     Analysis("places", "ellipses", 5, _places, _places_apply),
     Analysis("annotators", "reliability of annotators", 6, _annotators, _annotators_apply),
+    Analysis("people", "differences between people", 9, _people, _people_apply),
     Analysis("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
 )
