@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.validity.rates import Outcome, Rate, own_questions
@@ -47,7 +48,7 @@ class World:
     position: float = 0.0
 
 
-def study(world: World, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
+def study(world: World, rng: np.random.Generator) -> tuple[Comparisons, NDArray[np.bool_]]:
     """Return the answers of a study, and whether the first option was chosen."""
     points = rng.normal(size=(_N_OBJECTS, 2))
     maps = points + world.own_maps * rng.normal(size=(_N_PEOPLE, *points.shape))

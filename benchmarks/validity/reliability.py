@@ -80,8 +80,8 @@ def posterior_excess(
     if of == "all":
         return Outcome(round(found.overall - float(np.corrcoef(ranks, truth)[0, 1]) ** 2, 4))
     chosen = np.flatnonzero((found.of_objects >= 0.5) == (of == "sure"))
-    both = squareform(ranks), squareform(truth)
-    squares = [np.corrcoef(*(np.delete(each[i], i) for each in both))[0, 1] ** 2 for i in chosen]
+    ones, others = squareform(ranks), squareform(truth)
+    squares = [np.corrcoef(np.delete(ones[i], i), np.delete(others[i], i))[0, 1] ** 2 for i in chosen]
     return Outcome(round(float(np.sum(found.of_objects[chosen] - squares)), 4), len(chosen))
 
 

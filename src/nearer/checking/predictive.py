@@ -319,7 +319,7 @@ class _Answered:
     def of(cls, judged: Comparisons, population: Population, by_annotator: bool, rng: np.random.Generator) -> _Answered:
         person = np.zeros(len(judged), dtype=np.intp)
         slopes, lapses = population.slopes[:, None], population.lapses[:, None]
-        if by_annotator:
+        if by_annotator and judged.annotators is not None:
             person = factorize(judged.annotators)[1]
             rows = rows_of_annotators(population, distinct_comparisons(judged))
             effects = [integrate_annotator(*each, population).draw(rng) for each in rows]
@@ -329,7 +329,7 @@ class _Answered:
         n_rows = np.bincount(trial)[trial]
         near, far = near_far_codes(judged.oriented, judged.n_objects)
         sides = np.where(near < far, 1, -1)
-        weights = n_rows**-TRIAL_EXPONENT
+        weights = n_rows.astype(np.float64) ** -TRIAL_EXPONENT
         return cls(population, judged.oriented, sides, person, trial, weights, n_rows == 1, slopes, lapses)
 
     @property
@@ -413,9 +413,9 @@ class _Triads(NamedTuple):
         ends, question = np.unique(np.sort(np.column_stack([near, far])), axis=0, return_inverse=True)
         sides = np.where(near < far, 1, -1)
         found = cls(ends, question.ravel(), sides, len(pairs), 0, rng)
-        return found._replace(n_closed=found.count(np.ones(len(near)))[0])
+        return found._replace(n_closed=found.share_of(np.ones(len(near)))[0])
 
-    def count(self, answers: FloatArray) -> tuple[int, float]:
+    def share_of(self, answers: FloatArray) -> tuple[int, float]:
         """Return how many triads are closed, and which share of them is intransitive; answers are 1 as observed."""
         votes = np.bincount(self.question, answers * self.sides, len(self.ends))
         decided = votes != 0
@@ -424,7 +424,7 @@ class _Triads(NamedTuple):
         return found.n_closed, found.share_cyclic or 0.0
 
     def __call__(self, draw: _Draw, residuals: FloatArray) -> float:
-        return self.count(np.where(residuals > 0, 1.0, -1.0))[1]
+        return self.share_of(np.where(residuals > 0, 1.0, -1.0))[1]
 
 
 class _Position(NamedTuple):
