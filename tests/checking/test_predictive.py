@@ -7,6 +7,7 @@ from scipy.special import expit, logit
 from nearer import Comparisons
 from nearer.checking import PredictiveChecks, predictive_checks
 from nearer.checking.predictive import _Answered, _Questions, _Refit, _Views
+from nearer.data.groups import question_indices
 from nearer.embedding import PosteriorEmbedding
 from nearer.model.answers import answer_probability
 from nearer.sampling.model import Population
@@ -189,6 +190,13 @@ def test_people_need_not_be_known():
     assert [check.name for check in found.checks] == ["questions", "triads"]
     with pytest.raises(KeyError, match="views"):
         found["views"]
+
+
+def test_questions_that_a_single_person_answered_say_nothing_of_agreement():
+    judged = study()
+    first = np.sort(np.unique(question_indices(judged), return_index=True)[1])
+    found = checked(judged[first])
+    assert [check.name for check in found.checks] == ["views", "triads"]
 
 
 def test_every_answer_needs_its_position():

@@ -160,8 +160,9 @@ def predictive_checks(
     statistics: dict[str, _Statistic] = {}
     if model.reliability_ is not None:
         statistics["views"] = _Views.of_answers(answered, judged)
-    if len(np.unique(question_indices(judged))) < len(np.unique(answered.trial)):
-        statistics["questions"] = _Questions.of_answers(answered, judged)
+    questions = _Questions.of_answers(answered, judged)
+    if questions.has_products:
+        statistics["questions"] = questions
     if answered.is_single.all():
         triads = _Triads.of(judged, rng)
         if triads.n_closed >= MIN_QUESTIONS:
@@ -359,6 +360,11 @@ class _CrossProducts:
     def of(cls, groups: NDArray[np.integer], parts: NDArray[np.integer]) -> Self:
         """Return sums over groups and their parts, given by codes of the scores."""
         return cls(_sums(groups), _sums(parts))
+
+    @property
+    def has_products(self) -> bool:
+        """Whether any group has more than one part."""
+        return int(self.of_groups.shape[0]) < int(self.of_parts.shape[0])
 
     def total(self, scores: FloatArray) -> float:
         return float(np.square(self.of_groups @ scores).sum() - np.square(self.of_parts @ scores).sum())
