@@ -18,16 +18,16 @@ from nearer.embedding import PosteriorEmbedding
 
 TITLE = "Checks of the model"
 ABOUT = """
-`predictive_checks` compares answers with those that a fitted posterior would give. Posterior predictive p-values are
-conservative, as the model has been fitted to the answers that it is checked by: sizes below 5% are no error. Worlds:
-12 people answer random triplets about 12 objects of a plane, with log-odds 3 log((0.3 + far^2) / (0.3 + near^2));
-slopes and lapse rates of people differ (standard deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own
-maps*: each person sees each object displaced, with this standard deviation (objects have 1). *Own weights*: of the
-two dimensions, with this standard deviation of their logarithms. *Weights of anchors*: which dimension counts depends
-on the object that others are compared with, whoever answers (standard deviation of the logarithms). *Effects of
-questions*: each question has log-odds of its own, with this standard deviation, that no map has. *Position*: this
-share of answers is the first option, whatever is asked. Posteriors are of the fast sampler, with three dimensions at
-most, and 99 replications.
+`predictive_checks` compares answers with those that a fitted posterior would give. Checks of views and of questions
+take into account that the posterior has been fitted to these answers; p-values of triads and of the position are plain
+posterior predictive ones, which are conservative. Worlds: 12 people answer random triplets about 12 objects of a
+plane, with log-odds 3 log((0.3 + far^2) / (0.3 + near^2)); slopes and lapse rates of people differ (standard
+deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own maps*: each person sees each object displaced,
+with this standard deviation (objects have 1). *Own weights*: of the two dimensions, with this standard deviation of
+their logarithms. *Weights of anchors*: which dimension counts depends on the object that others are compared with,
+whoever answers (standard deviation of the logarithms). *Effects of questions*: each question has log-odds of its own,
+with this standard deviation, that no map has. *Position*: this share of answers is the first option, whatever is
+asked. Posteriors are of the fast sampler, with three dimensions at most, and 99 replications.
 """
 _N_OBJECTS, _N_PEOPLE = 12, 12
 Check = Literal["views", "questions", "triads", "position"]

@@ -123,8 +123,8 @@ def predictive_checks(
     answered. "questions": people agree about single questions where no map of these dimensions does, as where distances
     depend on what they are compared with, or dimensions are missing; needs questions that were answered more than once.
     "triads": answers are more often intransitive than a map with noise explains; needs trials of one comparison, and 30
-    triads. "position": the option shown first is
-    chosen more or less often than the map predicts; needs ``first_chosen``.
+    triads. "position": the option shown first is chosen more or less often than the map predicts; needs
+    ``first_chosen``. The p-values of the last two are conservative.
 
     Rows of one trial are not independent, and how a trial of several rows would be answered is not modeled: its
     residuals are replicated by random signs, the same for all rows.
@@ -135,7 +135,8 @@ def predictive_checks(
         Its comparisons must be in memory.
     first_chosen : array-like of bool, shape (m,), optional
         For each comparison of the fit, whether the option shown first was chosen.
-    n_replications : int
+    n_replications : int >= 1
+        Of each statistic.
     random_state : None, int, SeedSequence, Generator or RandomState
 
     Examples
