@@ -121,6 +121,7 @@ def leave_one_out(model: PosteriorEmbedding, *, refit: bool = False, random_stat
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import PosteriorEmbedding
     >>> answers = sample_triplets(make_gaussian(10, 2, random_state=0), 300, flipped=0.1, random_state=0)
