@@ -11,15 +11,19 @@ from benchmarks.validity.rates import Outcome, Rate, own_questions, respond
 from nearer import Comparisons
 from nearer.data.groups import GUESSING_LEVEL, guessing_p_value
 from nearer.embedding import PosteriorEmbedding
+from nearer.evaluation import leave_one_out
 from nearer.evaluation.dimension import choose_dimension
 from nearer.study.study import DIMENSION_METHOD
 
 TITLE = "The number of dimensions"
 ABOUT = """
 Where answers are predicted no better than by guessing, no dimension can be determined, and `dimension_` is None. An
-exact test (flipping signs of trials) decides for `PosteriorEmbedding` and for `choose_dimension`, which also asks for a
-held-out error below one half. Here two people answer triplets about points in p dimensions, and err in 15%; or they
-guess. "Any dimension" is of the exact test alone where no method is named.
+exact test (flipping signs of trials) decides for `PosteriorEmbedding` and for `choose_dimension`, which also asks for
+a held-out error below one half. Here two people answer triplets about points in p dimensions, and err in 15%; or they
+guess. "Any dimension" is of the exact test alone where no method is named. By `leave_one_out`, which predicts new
+people, posteriors of 1 to 4 dimensions are compared where 12 people answer 40 triplets each about 15 points; right is
+that the smallest one whose elpd is within one standard error (of the paired differences over people) of the highest
+has p dimensions.
 """
 _ERROR = 0.15
 
@@ -55,6 +59,21 @@ def by_cross_validation(rng: np.random.Generator, *, n_objects: int, n_answers: 
     return Outcome(int(found is not None if p is None else found == p))
 
 
+def by_leave_one_out(rng: np.random.Generator, *, p: int) -> Outcome:
+    """Whether the smallest posterior within a standard error of the best, for new people, is the right one."""
+    questions = own_questions(rng, 12, 40, 15)
+    answers = respond(rng, np.full(12, _ERROR), questions, n_objects=15, n_components=p).answers().comparisons
+    seed = int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fits = [PosteriorEmbedding(max_components=q, n_jobs=1, random_state=seed).fit(answers) for q in (1, 2, 3, 4)]
+    found = [leave_one_out(fit, random_state=seed) for fit in fits]
+    best = max(found, key=lambda each: each.elpd)
+    behind = [best.minus(each) for each in found]
+    chosen = 1 + next(q for q, each in enumerate(behind) if each.difference <= each.standard_error)
+    return Outcome(int(chosen == p))
+
+
 _ANY, _RIGHT = "any dimension is determined", "the right dimension is determined"
 _POSTERIOR, _FOLDS = "PosteriorEmbedding", "choose_dimension"
 
@@ -84,5 +103,10 @@ RATES = [
         Rate(f"{_RIGHT} by {_POSTERIOR}", _world(n, m, p), "power",
              partial(by_posterior, n_objects=n, n_answers=m, p=p), 20)
         for n, m, p in ((12, 400, 1), (20, 600, 2), (20, 1500, 3))
+    ),
+    *(
+        Rate(f"{_RIGHT} by leave_one_out", f"{p}-D truth; 15 objects, 12 people with 40 answers each", "power",
+             partial(by_leave_one_out, p=p), 20)
+        for p in (1, 2, 3)
     ),
 ]  # fmt: skip

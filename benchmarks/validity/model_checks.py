@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from benchmarks.validity.rates import Outcome, Rate, own_questions
@@ -17,16 +18,16 @@ from nearer.embedding import PosteriorEmbedding
 
 TITLE = "Checks of the model"
 ABOUT = """
-`predictive_checks` compares answers with those that a fitted posterior would give. Posterior predictive p-values are
-conservative, as the model has been fitted to the answers that it is checked by: sizes below 5% are no error. Worlds:
-12 people answer random triplets about 12 objects of a plane, with log-odds 3 log((0.3 + far^2) / (0.3 + near^2));
-slopes and lapse rates of people differ (standard deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own
-maps*: each person sees each object displaced, with this standard deviation (objects have 1). *Own weights*: of the
-two dimensions, with this standard deviation of their logarithms. *Weights of anchors*: which dimension counts depends
-on the object that others are compared with, whoever answers (standard deviation of the logarithms). *Effects of
-questions*: each question has log-odds of its own, with this standard deviation, that no map has. *Position*: this
-share of answers is the first option, whatever is asked. Posteriors are of the fast sampler, with three dimensions at
-most, and 99 replications.
+`predictive_checks` compares answers with those that a fitted posterior would give. Checks of views and of questions
+take into account that the posterior has been fitted to these answers; p-values of triads and of the position are plain
+posterior predictive ones, which are conservative. Worlds: 12 people answer random triplets about 12 objects of a
+plane, with log-odds 3 log((0.3 + far^2) / (0.3 + near^2)); slopes and lapse rates of people differ (standard
+deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own maps*: each person sees each object displaced,
+with this standard deviation (objects have 1). *Own weights*: of the two dimensions, with this standard deviation of
+their logarithms. *Weights of anchors*: which dimension counts depends on the object that others are compared with,
+whoever answers (standard deviation of the logarithms). *Effects of questions*: each question has log-odds of its own,
+with this standard deviation, that no map has. *Position*: this share of answers is the first option, whatever is
+asked. Posteriors are of the fast sampler, with three dimensions at most, and 99 replications.
 """
 _N_OBJECTS, _N_PEOPLE = 12, 12
 Check = Literal["views", "questions", "triads", "position"]
@@ -47,7 +48,7 @@ class World:
     position: float = 0.0
 
 
-def study(world: World, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
+def study(world: World, rng: np.random.Generator) -> tuple[Comparisons, NDArray[np.bool_]]:
     """Return the answers of a study, and whether the first option was chosen."""
     points = rng.normal(size=(_N_OBJECTS, 2))
     maps = points + world.own_maps * rng.normal(size=(_N_PEOPLE, *points.shape))

@@ -29,8 +29,9 @@ dimensions that are missing would show is the same in both halves, so that two h
 `distance_reliability` says the same of a posterior, and of the distances of each object. Worlds: 15 objects of 2 or 5
 dimensions, one asked about seven times as often as another, answers by log-odds 3 log((0.3 + far^2) / (0.3 + near^2))
 with 4% lapses, and posteriors of the fast sampler. *Sure* and *unsure* objects are those with a reliability above and
-below one half. Compared with a *second study* of as many answers to questions of the same design, what is expected of
-the truth is less than what is found: both studies know the design, and shrink alike.
+below one half. The reliability of few answers is too low rather than too high, as posteriors are somewhat wider than
+they need be, and most for objects that hardly anybody was asked about. It is about the truth: a *second study* of as
+many answers to questions of the same design agrees more, as both shrink alike where the design asks little.
 """
 _N_OBJECTS, _N_TRIPLETS, _FLIPPED = 18, 1500, 0.1
 _N_FEWER = 15
@@ -79,8 +80,8 @@ def posterior_excess(
     if of == "all":
         return Outcome(round(found.overall - float(np.corrcoef(ranks, truth)[0, 1]) ** 2, 4))
     chosen = np.flatnonzero((found.of_objects >= 0.5) == (of == "sure"))
-    both = squareform(ranks), squareform(truth)
-    squares = [np.corrcoef(*(np.delete(each[i], i) for each in both))[0, 1] ** 2 for i in chosen]
+    ones, others = squareform(ranks), squareform(truth)
+    squares = [np.corrcoef(np.delete(ones[i], i), np.delete(others[i], i))[0, 1] ** 2 for i in chosen]
     return Outcome(round(float(np.sum(found.of_objects[chosen] - squares)), 4), len(chosen))
 
 
@@ -109,7 +110,7 @@ RATES = [
             "bias",
             partial(posterior_excess, dimension=dimension, n_answers=n_answers, of=of),
             n_runs=60,
-            low=-1.0 if of == "study" else -0.05,
+            low=-1.0 if of == "study" else -0.1,
             high=1.0 if of == "study" else 0.05,
         )
         for of in ("all", "sure", "unsure", "study")

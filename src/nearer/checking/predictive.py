@@ -1,9 +1,12 @@
 r"""Posterior predictive checks: whether answers look like those that the fitted model would give.
 
-For each draw s of the posterior, answers to the same questions are replicated with the draw's map and the slope and
-lapse rate of each person in it, and a statistic of the answers and the draw is compared (Gelman, Meng and Stern 1996):
+Answers to the same questions are replicated with draws s of the posterior: their maps, and the slope and lapse rate of
+each person. *Triads*, the share of intransitive triads among majority answers, and *position*, by which share
+of answers the option shown first is chosen more often than the map predicts, are compared by
 
-.. math:: p = P(T(y^{rep}, \theta_s) \ge T(y, \theta_s)).
+.. math:: p = P(T(y^{rep}, \theta_s) \ge T(y, \theta_s))
+
+(Gelman, Meng and Stern 1996), which is conservative, as the draws have seen y and not its replication.
 
 *Views* and *questions* are score tests for variance that the model has no place for. With u_a the derivative of the
 log-likelihood of answer a with respect to a displacement of an object on the map of that person alone, or to the
@@ -13,19 +16,22 @@ or, of questions, within a person:
 .. math:: T = \sum_{a, b \text{ of one person and object}} u_a \cdot u_b, \qquad
           T = \sum_{a, b \text{ of one question}} u_a u_b.
 
-Their mean is 0 where the model holds. *Triads*: the share of intransitive triads among majority answers. *Position*: by
-which share of answers the option shown first is chosen more, or less, often than the map predicts.
+The mean of T over draws is compared with what it would be if the posterior of the replicated answers were taken: that
+posterior is normal around the draw that gave them, to first order, so that residuals r, with derivatives J of the
+probabilities divided by their deviations, W the weights of rows and Lambda the prior precision, become
+
+.. math:: r - J (J^T W J + \Lambda)^{-1} J^T W r + J \epsilon, \qquad \epsilon \sim N(0, (J^T W J + \Lambda)^{-1}).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.linalg import splu
 from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
@@ -39,14 +45,21 @@ from nearer.data.labels import factorize
 from nearer.evaluation.annotator_quadrature import integrate_annotator, log_ratios, rows_of_annotators
 from nearer.model.answers import answer_probability
 from nearer.sampling.annotators import Population
-from nearer.sampling.model import distinct_comparisons
+from nearer.sampling.model import TRIAL_EXPONENT, distinct_comparisons
 
 if TYPE_CHECKING:
     from nearer.embedding import PosteriorEmbedding
 
 _N_DRAWS = 200
+_N_REFITTED_DRAWS = 20
 _MIN_AXIS_SHARE = 0.01  # of the variance of a map: axes below it hardly change an answer
 _MIN_VARIANCE = 1e-9  # of an answer
+
+
+class _Statistic(Protocol):
+    """A statistic of a draw and of residuals of answers, 1 or 0 less their probability."""
+
+    def __call__(self, draw: _Draw, residuals: FloatArray) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -111,8 +124,8 @@ def predictive_checks(
     answered. "questions": people agree about single questions where no map of these dimensions does, as where distances
     depend on what they are compared with, or dimensions are missing; needs questions that were answered more than once.
     "triads": answers are more often intransitive than a map with noise explains; needs trials of one comparison, and 30
-    triads. "position": the option shown first is
-    chosen more or less often than the map predicts; needs ``first_chosen``.
+    triads. "position": the option shown first is chosen more or less often than the map predicts; needs
+    ``first_chosen``. The p-values of the last two are conservative.
 
     Rows of one trial are not independent, and how a trial of several rows would be answered is not modeled: its
     residuals are replicated by random signs, the same for all rows.
@@ -123,11 +136,13 @@ def predictive_checks(
         Its comparisons must be in memory.
     first_chosen : array-like of bool, shape (m,), optional
         For each comparison of the fit, whether the option shown first was chosen.
-    n_replications : int
+    n_replications : int >= 1
+        Of each statistic.
     random_state : None, int, SeedSequence, Generator or RandomState
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import PosteriorEmbedding
     >>> answers = sample_triplets(make_gaussian(10, 2, random_state=0), 300, flipped=0.1, random_state=0)
@@ -145,11 +160,12 @@ def predictive_checks(
     judged = with_positive_weight(comparisons)
     population = model.population(min(len(model.draws_), n_replications, _N_DRAWS), random_state=rng)
     answered = _Answered.of(judged, population, model.reliability_ is not None, rng)
-    statistics: dict[str, Callable[[_Draw, FloatArray], float]] = {}
+    statistics: dict[str, _Statistic] = {}
     if model.reliability_ is not None:
         statistics["views"] = _Views.of_answers(answered, judged)
-    if len(np.unique(question_indices(judged))) < len(np.unique(answered.trial)):
-        statistics["questions"] = _Questions.of_answers(answered, judged)
+    questions = _Questions.of_answers(answered, judged)
+    if questions.has_products:
+        statistics["questions"] = questions
     if answered.is_single.all():
         triads = _Triads.of(judged, rng)
         if triads.n_closed >= MIN_QUESTIONS:
@@ -159,22 +175,78 @@ def predictive_checks(
         if chosen.shape != (len(comparisons),):
             raise ValueError(f"first_chosen needs a value for each of {len(comparisons)} comparisons")
         statistics["position"] = _Position(np.where(chosen[comparisons.sample_weight > 0], 1.0, -1.0))
-    values = np.empty((len(statistics), n_replications, 2))
+    found = []
+    for name, statistic in statistics.items():
+        compare = _by_refits if isinstance(statistic, _CrossProducts) else _by_draws
+        observed, replicated = compare(statistic, answered, n_replications, rng)
+        two_sided = name == "position"
+        reached = np.abs(replicated) >= np.abs(observed) if two_sided else replicated >= observed
+        p_value = (1 + np.count_nonzero(reached)) / (1 + n_replications)
+        means = float(observed.mean()), float(replicated.mean())
+        found.append(PredictiveCheck(name, *means, float(replicated.std()), float(p_value)))
+    return PredictiveChecks(tuple(found), n_replications)
+
+
+def _by_draws(
+    statistic: _Statistic, answered: _Answered, n_replications: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the statistic of the answers and of replicated ones, each with the same draw, (replications,)."""
+    values = np.empty((2, n_replications))
     for number in range(n_replications):
-        draw = answered.draw(number % len(population.points))
+        draw = answered.draw(number % answered.n_draws)
         both = 1 - draw.probability, draw.replicated_residuals(answered, rng)
-        values[:, number] = [[statistic(draw, each) for each in both] for statistic in statistics.values()]
-    return PredictiveChecks(
-        tuple(_check(name, *each.T) for name, each in zip(statistics, values, strict=True)), n_replications
-    )
+        values[:, number] = [statistic(draw, residuals) for residuals in both]
+    return values[0], values[1]
 
 
-def _check(name: str, observed: FloatArray, replicated: FloatArray) -> PredictiveCheck:
-    two_sided = name == "position"
-    reached = np.abs(replicated) >= np.abs(observed) if two_sided else replicated >= observed
-    p_value = (1 + np.count_nonzero(reached)) / (1 + len(reached))
-    means = float(observed.mean()), float(replicated.mean())
-    return PredictiveCheck(name, *means, float(replicated.std()), float(p_value))
+def _by_refits(
+    statistic: _Statistic, answered: _Answered, n_replications: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the mean of the statistic over draws, (1,), and that of each replication after a refit to it."""
+    draws = (answered.draw(number) for number in range(answered.n_draws))
+    observed = np.array([np.mean([statistic(draw, 1 - draw.probability) for draw in draws])])
+    numbers = np.unique(np.linspace(0, answered.n_draws - 1, _N_REFITTED_DRAWS).astype(int))
+    replicated, scattered = [], []
+    for number, count in zip(numbers, np.bincount(np.arange(n_replications) % len(numbers)), strict=True):
+        draw = answered.draw(int(number))
+        refit = _Refit(draw, answered)
+        replicated += [statistic(draw, refit.residuals(draw.replicated_residuals(answered, rng))) for _ in range(count)]
+        scattered += [statistic(draw, refit.scatter(rng)) for _ in range(count)]
+    return observed, np.array(replicated) + np.mean(scattered)
+
+
+class _Refit:
+    """The posterior of replicated answers around the draw that gave them, to first order."""
+
+    def __init__(self, draw: _Draw, answered: _Answered) -> None:
+        m, n = len(draw.quadruplets), len(draw.points)
+        points = draw.points_of_wide_axes
+        p, person, n_people = points.shape[1], answered.person, answered.slopes.shape[1]
+        deviation = np.sqrt(draw.variance)
+        steps = draw.directions(points, draw.attentive / deviation).reshape(4, m, p)
+        effects = draw.effects / deviation  # of slope and lapse rate
+        columns = [(draw.quadruplets.T[:, :, None] * p + np.arange(p)).ravel()]
+        columns += [n * p + kind * n_people + person for kind in range(2)]
+        rows = [np.tile(np.repeat(np.arange(m), p), 4), np.arange(m), np.arange(m)]
+        values = np.concatenate([steps.ravel(), *effects])
+        shape = m, n * p + 2 * n_people
+        self.changes = csr_array((values, (np.concatenate(rows), np.concatenate(columns))), shape=shape)
+        self.precision = np.concatenate([np.tile(1 / np.square(points).mean(axis=0), n), np.ones(2 * n_people)])
+        self.deviation, self.weights = deviation, answered.weights
+        information = self.changes.T @ (self.changes * self.weights[:, None]) + diags_array(self.precision)
+        self.solve = splu(information.tocsc()).solve  # sparse, as people are in no row together
+
+    def residuals(self, residuals: FloatArray) -> FloatArray:
+        """Return what a refit leaves of residuals, (m,)."""
+        standard = residuals / self.deviation
+        step = self.solve(self.changes.T @ (self.weights * standard))
+        return self.deviation * (standard - self.changes @ step)
+
+    def scatter(self, rng: np.random.Generator) -> FloatArray:
+        """Return a change of residuals by drawing from the posterior, (m,)."""
+        answers, prior = rng.normal(size=len(self.weights)), rng.normal(size=len(self.precision))
+        score = self.changes.T @ (np.sqrt(self.weights) * answers) + np.sqrt(self.precision) * prior
+        return self.deviation * (self.changes @ self.solve(score))
 
 
 class _Draw(NamedTuple):
@@ -187,12 +259,42 @@ class _Draw(NamedTuple):
     log_odds: FloatArray
     slopes: FloatArray
     lapses: FloatArray
+    spreads: tuple[float, float]  # of people in log slope and in the logit of the lapse rate
     probability: FloatArray
+
+    @property
+    def variance(self) -> FloatArray:
+        return np.maximum(self.probability * (1 - self.probability), _MIN_VARIANCE)
+
+    @property
+    def attentive(self) -> FloatArray:
+        """The derivative of the probability by the log-odds."""
+        return (1 - self.lapses) * expit(self.log_odds) * expit(-self.log_odds)
+
+    @property
+    def effects(self) -> FloatArray:
+        """The derivatives of the probability by the standard normal effects of the person, (2, m)."""
+        by_lapse = (0.5 - expit(self.log_odds)) * self.lapses * (1 - self.lapses)
+        return np.array([self.spreads[0] * self.attentive * self.log_odds, self.spreads[1] * by_lapse])
+
+    @property
+    def points_of_wide_axes(self) -> FloatArray:
+        """The map, without axes along which objects hardly differ, (n, q)."""
+        left, sizes, _ = np.linalg.svd(self.points - self.points.mean(axis=0), full_matrices=False)
+        return np.asarray((left * sizes)[:, sizes**2 >= _MIN_AXIS_SHARE * np.sum(sizes**2)])
 
     def scores(self, residuals: FloatArray) -> FloatArray:
         """Return the derivatives of the log-likelihood of answers by their log-odds, (m,)."""
-        attentive = (1 - self.lapses) * expit(self.log_odds) * expit(-self.log_odds)
-        return residuals * attentive / np.maximum(self.probability * (1 - self.probability), _MIN_VARIANCE)
+        return residuals * self.attentive / self.variance
+
+    def directions(self, points: FloatArray, factors: FloatArray) -> FloatArray:
+        """Return factors times the derivatives of the log-odds by the four places of each row, (4 m, q)."""
+        i, j, l, k = self.quadruplets.T  # noqa: E741
+        near, far = points[i] - points[j], points[l] - points[k]
+        scaled = 2 * self.slopes * factors
+        near *= (scaled / (self.offset + np.square(near).sum(axis=1)))[:, None]
+        far *= (scaled / (self.offset + np.square(far).sum(axis=1)))[:, None]
+        return np.concatenate([-near, near, far, -far])
 
     def replicated_residuals(self, answered: _Answered, rng: np.random.Generator) -> FloatArray:
         """Return replicated answers, 1 if as observed, less their probabilities, (m,)."""
@@ -212,6 +314,7 @@ class _Answered:
     sides: NDArray[np.int64]
     person: NDArray[np.intp]
     trial: NDArray[np.intp]
+    weights: FloatArray  # (m,): of each row in a fit
     is_single: NDArray[np.bool_]  # whether each row is a trial by itself
     slopes: FloatArray
     lapses: FloatArray
@@ -220,17 +323,22 @@ class _Answered:
     def of(cls, judged: Comparisons, population: Population, by_annotator: bool, rng: np.random.Generator) -> _Answered:
         person = np.zeros(len(judged), dtype=np.intp)
         slopes, lapses = population.slopes[:, None], population.lapses[:, None]
-        if by_annotator:
+        if by_annotator and judged.annotators is not None:
             person = factorize(judged.annotators)[1]
             rows = rows_of_annotators(population, distinct_comparisons(judged))
             effects = [integrate_annotator(*each, population).draw(rng) for each in rows]
             slopes, lapses = np.moveaxis(np.array(effects), 0, 2)
         trial = trial_indices(judged) * (int(person.max()) + 1) + person  # a label of two people is two trials
         trial = np.unique(trial, return_inverse=True)[1]
-        is_single = np.bincount(trial)[trial] == 1
+        n_rows = np.bincount(trial)[trial]
         near, far = near_far_codes(judged.oriented, judged.n_objects)
         sides = np.where(near < far, 1, -1)
-        return cls(population, judged.oriented, sides, person, trial, is_single, slopes, lapses)
+        weights = n_rows.astype(np.float64) ** -TRIAL_EXPONENT
+        return cls(population, judged.oriented, sides, person, trial, weights, n_rows == 1, slopes, lapses)
+
+    @property
+    def n_draws(self) -> int:
+        return len(self.population.points)
 
     def draw(self, number: int) -> _Draw:
         one = Population(*(values[number : number + 1] for values in self.population))
@@ -238,7 +346,10 @@ class _Answered:
         log_odds = slopes * log_ratios(one, self.quadruplets)[0]
         probability = answer_probability(log_odds, lapses)
         offset = float(one.offsets[0])
-        return _Draw(one.points[0], offset, self.quadruplets, self.sides, log_odds, slopes, lapses, probability)
+        spreads = float(one.slope_spreads[0]), float(one.lapse_spreads[0])
+        return _Draw(
+            one.points[0], offset, self.quadruplets, self.sides, log_odds, slopes, lapses, spreads, probability
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,6 +363,11 @@ class _CrossProducts:
     def of(cls, groups: NDArray[np.integer], parts: NDArray[np.integer]) -> Self:
         """Return sums over groups and their parts, given by codes of the scores."""
         return cls(_sums(groups), _sums(parts))
+
+    @property
+    def has_products(self) -> bool:
+        """Whether any group has more than one part."""
+        return int(self.of_groups.shape[0]) < int(self.of_parts.shape[0])
 
     def total(self, scores: FloatArray) -> float:
         return float(np.square(self.of_groups @ scores).sum() - np.square(self.of_parts @ scores).sum())
@@ -285,14 +401,7 @@ class _Views(_CrossProducts):
         return cls.of(*(each.T.ravel() for each in codes))
 
     def __call__(self, draw: _Draw, residuals: FloatArray) -> float:
-        left, sizes, _ = np.linalg.svd(draw.points - draw.points.mean(axis=0), full_matrices=False)
-        points = (left * sizes)[:, sizes**2 >= _MIN_AXIS_SHARE * np.sum(sizes**2)]
-        i, j, l, k = draw.quadruplets.T  # noqa: E741
-        near, far = points[i] - points[j], points[l] - points[k]
-        scores = 2 * draw.slopes * draw.scores(residuals)
-        near *= (scores / (draw.offset + np.square(near).sum(axis=1)))[:, None]
-        far *= (scores / (draw.offset + np.square(far).sum(axis=1)))[:, None]
-        return self.total(np.concatenate([-near, near, far, -far]))
+        return self.total(draw.directions(draw.points_of_wide_axes, draw.scores(residuals)))
 
 
 class _Triads(NamedTuple):
@@ -313,9 +422,9 @@ class _Triads(NamedTuple):
         ends, question = np.unique(np.sort(np.column_stack([near, far])), axis=0, return_inverse=True)
         sides = np.where(near < far, 1, -1)
         found = cls(ends, question.ravel(), sides, len(pairs), 0, rng)
-        return found._replace(n_closed=found.count(np.ones(len(near)))[0])
+        return found._replace(n_closed=found.share_of(np.ones(len(near)))[0])
 
-    def count(self, answers: FloatArray) -> tuple[int, float]:
+    def share_of(self, answers: FloatArray) -> tuple[int, float]:
         """Return how many triads are closed, and which share of them is intransitive; answers are 1 as observed."""
         votes = np.bincount(self.question, answers * self.sides, len(self.ends))
         decided = votes != 0
@@ -324,7 +433,7 @@ class _Triads(NamedTuple):
         return found.n_closed, found.share_cyclic or 0.0
 
     def __call__(self, draw: _Draw, residuals: FloatArray) -> float:
-        return self.count(np.where(residuals > 0, 1.0, -1.0))[1]
+        return self.share_of(np.where(residuals > 0, 1.0, -1.0))[1]
 
 
 class _Position(NamedTuple):

@@ -13,9 +13,10 @@ best fitted again without the person.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import clone
 
@@ -121,6 +122,7 @@ def leave_one_out(model: PosteriorEmbedding, *, refit: bool = False, random_stat
 
     Examples
     --------
+    >>> from dataclasses import replace
     >>> from nearer.datasets import make_gaussian, sample_triplets
     >>> from nearer.embedding import PosteriorEmbedding
     >>> answers = sample_triplets(make_gaussian(10, 2, random_state=0), 300, flipped=0.1, random_state=0)
@@ -134,9 +136,10 @@ def leave_one_out(model: PosteriorEmbedding, *, refit: bool = False, random_stat
     if not isinstance(comparisons, Comparisons):
         raise ValueError("its comparisons are not in memory; fit the posterior to a part of them")
     rng = stream(random_state, "start")
-    by: Literal["annotators", "trials"] = "annotators" if model.reliability_ is not None else "trials"
     judged = with_positive_weight(comparisons)
-    names, unit = factorize(judged.annotators if by == "annotators" else trial_indices(judged))
+    by: Literal["annotators", "trials"] = "annotators" if model.reliability_ is not None else "trials"
+    units: NDArray[Any] = trial_indices(judged) if by == "trials" else np.asarray(judged.annotators)
+    names, unit = factorize(units)
     if len(names) < 2:
         raise ValueError("all answers are of one trial; there is nothing to leave out")
     logs = _log_likelihoods(_population(model, rng), distinct_comparisons(replace(judged, annotators=unit)), by)
@@ -160,17 +163,16 @@ def _population(model: PosteriorEmbedding, rng: np.random.Generator) -> Populati
 def _log_likelihoods(population: Population, distinct: DistinctComparisons, by: str) -> FloatArray:
     """Return the log-likelihood of each person, or trial, in each draw, (draws, units)."""
     if by == "annotators":
-        rows = rows_of_annotators(population, distinct)
-        found = [integrate_annotator(*each, population).log_likelihood for each in rows]
-        return np.column_stack(found)
-    logs = np.zeros((len(population.points), distinct.n_annotators))
+        people = rows_of_annotators(population, distinct)
+        return np.column_stack([integrate_annotator(*each, population).log_likelihood for each in people])
+    logs = np.zeros((distinct.n_annotators, len(population.points)))
     slopes, lapses = population.slopes[:, None], population.lapses[:, None]
     for start in range(0, len(distinct), _ROWS_PER_BLOCK):
         rows = slice(start, start + _ROWS_PER_BLOCK)
         ratios = log_ratios(population, distinct.quadruplets[rows])
         terms = np.log(answer_probability(slopes * ratios, lapses)) * distinct.total_weights[rows]
-        np.add.at(logs, (slice(None), distinct.annotators[rows]), terms)
-    return logs
+        np.add.at(logs, distinct.annotators[rows], terms.T)
+    return logs.T
 
 
 def pareto_smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
