@@ -9,7 +9,7 @@ from nearer.comparing.group_results import (
     Displacements,
     GroupComparison,
     PairOfGroups,
-    PermutationTest,
+    SignFlipTest,
 )
 from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
@@ -49,9 +49,9 @@ __all__ = [
     "NamedMatrix",
     "PairOfGroups",
     "PeopleComparison",
-    "PermutationTest",
     "PropertyFit",
     "PropertyFits",
+    "SignFlipTest",
     "compare_groups",
     "compare_maps",
     "compare_matrices",
