@@ -14,9 +14,14 @@ from scipy.special import expit
 
 from benchmarks.validity.rates import Outcome, Rate
 from nearer._common.arrays import FloatArray
-from nearer.comparing.group_models import Responses, fit_maps
+from nearer.comparing import compare_groups
+from nearer.comparing.group_displacements import displacements, group_map
+from nearer.comparing.group_models import Responses, fit_common, fit_dimensions, fit_maps
+from nearer.comparing.group_results import Displacements
 from nearer.comparing.group_tests import efficient_scores, sign_flip_test, step_down
+from nearer.comparing.groups import BOUND
 from nearer.data.comparisons import Comparisons
+from nearer.geometry import align
 
 Questions = Literal["any", "lists", "disjoint lists", "anchors"]
 
@@ -34,6 +39,8 @@ class TwoGroups:
         How far objects are moved in the second group, as a share of the spread.
     n_moved : int, optional
         How many; a third if left out.
+    stretched : float
+        By which factor the first axis is longer in the second group.
     own, own_share : float
         How far objects are from where the group has them in the eyes of each person, as a share of the spread, and in
         which share of the objects that is so.
@@ -54,6 +61,7 @@ class TwoGroups:
     n_answers: tuple[int, int] = (100, 100)
     moved_by: float = 0.0
     n_moved: int | None = None
+    stretched: float = 1.0
     own: float = 0.0
     own_share: float = 1.0
     steepness: tuple[float, float] = (1.5, 1.5)
@@ -72,6 +80,7 @@ class TwoGroups:
         away = rng.standard_normal((len(moved), p))
         maps = np.stack([points, points])
         maps[1, moved] += self.moved_by * spread * away / np.linalg.norm(away, axis=1, keepdims=True)
+        maps[1, :, 0] *= self.stretched
         differ = rng.permutation(n) < round(self.own_share * n)
         asking = self._asking(rng)
         rows, people, group = [], [], np.repeat([0, 1], self.sizes)
@@ -161,6 +170,45 @@ def moved_found(rng: np.random.Generator, study: TwoGroups) -> Outcome:
     return Outcome(int((found.object_p_values[found.moved] <= 0.05).sum()), int(found.moved.sum()))
 
 
+def displacements_of(rng: np.random.Generator, study: TwoGroups) -> tuple[Displacements, FloatArray, NDArray[np.intp]]:
+    """Return displacements in a study, for a bound as long as that of the first object that was moved, and the truth.
+
+    Lengths are shares of the spread; the third are the objects that were moved.
+    """
+    comparisons, groups, maps, moved = study.draw(rng)
+    responses = Responses.of(comparisons)
+    common = fit_common(responses, fit_dimensions(responses, 6, rng)[study.n_components], 3).principal()
+    spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
+    apart = align(maps[1], common.points) - align(maps[0], common.points)
+    true = np.linalg.norm(apart, axis=1) / spread
+    bound = float(true[moved[0]]) if study.moved_by > 0 else BOUND
+    first, second = (group_map(responses.subset(groups == g), common) for g in (0, 1))
+    every = np.ones(study.n_objects, dtype=bool)
+    return displacements(first, second, spread, bound, 0.95, every), true, moved
+
+
+def held(rng: np.random.Generator, study: TwoGroups) -> Outcome:
+    """Return how many intervals of displacements hold the truth."""
+    found, true, _ = displacements_of(rng, study)
+    return Outcome(int(((found.lows <= true) & (true <= found.highs)).sum()), len(true))
+
+
+def called_less(rng: np.random.Generator, study: TwoGroups) -> Outcome:
+    """Return whether a displacement as long as the bound is called less; where none is, how many objects are."""
+    found, true, moved = displacements_of(rng, study)
+    called = found.equivalence_p_values <= 0.05
+    if study.moved_by > 0:
+        return Outcome(int(called[moved[0]]))
+    return Outcome(int(called.sum()), len(true))
+
+
+def verdict_is(rng: np.random.Generator, study: TwoGroups, verdicts: tuple[str, ...]) -> Outcome:
+    """Return whether the verdict is one of several."""
+    comparisons, groups, _, _ = study.draw(rng)
+    found = compare_groups(comparisons, groups, n_components=2, n_permutations=_N_FLIPS, random_state=rng)
+    return Outcome(int(found.verdict in verdicts))
+
+
 TITLE = "Groups of people"
 ABOUT = """
 `compare_groups` and `nearer compare --by` test whether groups of people differ, at 5%, and which objects are displaced
@@ -170,6 +218,10 @@ and 30 people answer 100 random triplets each about 12 objects in two dimensions
 hardly ever errs. *5-D*: maps are asked for in two dimensions, but objects lie in five; groups have lists of 150
 questions each, or of 60 with none in common. *Own maps*: each person sees every object, or those of a third of the
 objects, about half of the spread from where the group does.
+
+*Intervals* of displacements are of 95%, each for one object. *Equivalence*: the bound is the length of the displacement
+of one object, or a quarter of the spread where no object is displaced. *Verdicts* take 30 and 30 people; of weights of
+dimensions there are some where one axis is 1.6 times as long in the second group.
 """
 _SMALL = {"n_objects": 12}
 _NULL = {
@@ -189,6 +241,26 @@ _MOVED = {
     "4 moved by .12": TwoGroups(12, moved_by=0.12),
     "own maps, 4 moved by .5": TwoGroups(12, moved_by=0.5, own=0.5),
 }
+_DISPLACED = {
+    "4 moved by .5, 20 and 20 people, 80 answers": TwoGroups(12, sizes=(20, 20), n_answers=(80, 80), moved_by=0.5),
+    "4 moved by .5, own maps, 10 and 10 people": TwoGroups(
+        12, sizes=(10, 10), n_answers=(80, 80), moved_by=0.5, own=0.5
+    ),
+    "4 moved by .5, own maps, 5 and 25 people": TwoGroups(12, sizes=(5, 25), n_answers=(80, 80), moved_by=0.5, own=0.5),
+    "4 moved by .5, effort": TwoGroups(12, sizes=(8, 40), n_answers=(400, 20), moved_by=0.5),
+}
+_AT_BOUND = {
+    "30 and 30 people": TwoGroups(12, moved_by=0.3, n_moved=1),
+    "own maps": TwoGroups(12, moved_by=0.5, n_moved=1, own=0.5),
+    "10 and 10 people, 80 answers": TwoGroups(12, sizes=(10, 10), n_answers=(80, 80), moved_by=0.3, n_moved=1),
+}
+_VERDICTS: tuple[tuple[str, TwoGroups, tuple[str, ...], Literal["size", "power"], float], ...] = (
+    ("no difference", TwoGroups(12), ("different", "weights"), "size", 0.05),
+    ("4 moved by .3", TwoGroups(12, moved_by=0.3), ("different",), "power", 1.0),
+    ("4 moved by .3", TwoGroups(12, moved_by=0.3), ("weights",), "size", 0.05),
+    ("one axis longer", TwoGroups(12, stretched=1.6), ("weights",), "power", 1.0),
+    ("one axis longer", TwoGroups(12, stretched=1.6), ("different",), "size", 0.05),
+)
 _LEAST_POWER = {
     "30 objects, 10 moved by .5": (0.98, 0.65),
     "30 objects, one moved by .5": (0.0, 0.0),
@@ -215,6 +287,28 @@ def _rates() -> list[Rate]:
                 ("an object that was moved is displaced", "power", moved_found, least[1], 1.0),
             )
         ]
+    intervals = _DISPLACED | {name: _NULL[name] for name in ("30 and 30 people", "10 and 10 people, 80 answers")}
+    found += [
+        Rate("intervals of displacements", world, "coverage", partial(held, study=study), 150, 0.92, 0.97)
+        for world, study in intervals.items()
+    ]
+    found += [
+        Rate(
+            "a displacement is called less than the bound", f"as long as the bound; {name}", "size",
+            partial(called_less, study=study), 300, 0.0, 0.05,
+        )
+        for name, study in _AT_BOUND.items()
+    ]  # fmt: skip
+    found += [
+        Rate(
+            "a displacement is called less than the bound", f"no difference; {name}", "power",
+            partial(called_less, study=_NULL[name]), 100,
+        )
+        for name in ("30 and 30 people", "10 and 10 people, 80 answers", "own maps")
+    ]  # fmt: skip
+    for name, study, verdicts, kind, most in _VERDICTS:
+        simulate = partial(verdict_is, study=study, verdicts=verdicts)
+        found.append(Rate("verdict", f"{name}: {' or '.join(verdicts)}", kind, simulate, 60, 0.0, most))
     return found
 
 

@@ -37,10 +37,14 @@ _DEVIATIONS = np.arange(-2.4, 2.41, 0.4)  # of log slopes
 _LAPSE_LOGITS = np.arange(-5.0, 1.1)
 _GRID_DEVIATIONS, _GRID_LOGITS = (each.ravel() for each in np.meshgrid(_DEVIATIONS, _LAPSE_LOGITS, indexing="ij"))
 _EM_ROUNDS = 20
+_ROUNDS = 3  # of map and people
 _EM_PEOPLE = 4.0  # how many people the priors of the spreads of people count for
 _USUAL_VARIANCE = 0.1  # of log slopes
-_FIRST_ITERATIONS, _ITERATIONS = 200, 40  # of L-BFGS
-_TOLERANCE = 1e-6  # of the log-likelihood, relative: tests do not depend on the last steps of a fit
+_ROUGH_ITERATIONS, _ITERATIONS = 40, 200  # of L-BFGS
+_ROUGH_TOLERANCE, _TOLERANCE = (
+    1e-6,
+    1e-9,
+)  # of the log-likelihood, relative; rough fits choose dimensions and start others
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,15 +142,21 @@ def random_start(n_objects: int, n_components: int, n_people: int, rng: np.rando
     return CommonMap(points, 0.0, _STEEPNESS_CENTER, *alike)
 
 
-def fit_common(responses: Responses, start: CommonMap, rounds: int, n_iterations: int = _ITERATIONS) -> CommonMap:
+def fit_common(
+    responses: Responses,
+    start: CommonMap,
+    rounds: int,
+    n_iterations: int = _ITERATIONS,
+    tolerance: float = _TOLERANCE,
+) -> CommonMap:
     """Return the map of all answers near a start, with the slope and lapse rate of each person."""
     fitted = start
     for _ in range(rounds):
-        fitted = _update_people(responses, _update_map(responses, fitted, n_iterations))
+        fitted = _update_people(responses, _update_map(responses, fitted, n_iterations, tolerance))
     return fitted
 
 
-def _update_map(responses: Responses, start: CommonMap, n_iterations: int) -> CommonMap:
+def _update_map(responses: Responses, start: CommonMap, n_iterations: int, tolerance: float) -> CommonMap:
     """Return the likeliest map, kernel and steepness, given how people deviate."""
     shape, count = start.points.shape, start.points.size
     relative, lapses = np.exp(start.deviations)[responses.people], start.lapses[responses.people]
@@ -168,7 +178,7 @@ def _update_map(responses: Responses, start: CommonMap, n_iterations: int) -> Co
     first = np.concatenate([start.points.ravel(), [start.log_kernel, start.steepness]])
     limits = [(None, None)] * count
     limits += [(-bound, bound) for bound in (_LOG_KERNEL_BOUND, _STEEPNESS_BOUND)]
-    found = _minimize(objective, first, n_iterations, _TOLERANCE, limits)
+    found = _minimize(objective, first, n_iterations, tolerance, limits)
     points = found[:-2].reshape(shape)
     return replace(start, points=points - points.mean(axis=0), log_kernel=float(found[-2]), steepness=float(found[-1]))
 
@@ -238,10 +248,10 @@ def _update_people(responses: Responses, fitted: CommonMap) -> CommonMap:
 def fit_dimensions(responses: Responses, largest: int, rng: np.random.Generator) -> dict[int, CommonMap]:
     """Return maps of ``largest`` down to one dimension, each started at the principal axes of the one before."""
     start = random_start(responses.n_objects, largest, responses.n_people, rng)
-    fitted = fit_common(responses, start, 2, _FIRST_ITERATIONS)
+    fitted = fit_common(responses, start, 2, _ITERATIONS, _ROUGH_TOLERANCE)
     found = {largest: fitted}
     for q in range(largest - 1, 0, -1):
-        fitted = fit_common(responses, fitted.truncated(q), 1)
+        fitted = fit_common(responses, fitted.truncated(q), 1, _ROUGH_ITERATIONS, _ROUGH_TOLERANCE)
         found[q] = fitted
     return found
 
@@ -291,7 +301,9 @@ def fit_maps(
     tested = min(max(chosen, shown) + 1, responses.n_objects - 1)
     largest = max(tested, min(MAX_DIMENSIONS, responses.n_objects - 1))
     maps = fit_dimensions(responses, largest, rng)
-    return fit_common(responses, maps[shown], 2).principal(), fit_common(responses, maps[tested], 2).principal()
+    return fit_common(responses, maps[shown], _ROUNDS).principal(), fit_common(
+        responses, maps[tested], _ROUNDS
+    ).principal()
 
 
 def fit_departing(
@@ -308,7 +320,7 @@ def fit_departing(
         return precision / 2 * float(np.vdot(departure, departure)) - value, (precision * departure - gradient).ravel()
 
     first = (common.points if start is None else start).ravel()
-    return _minimize(objective, first, _FIRST_ITERATIONS, 1e-9).reshape(shape)
+    return _minimize(objective, first, _ITERATIONS, _TOLERANCE).reshape(shape)
 
 
 def fit_stretched(responses: Responses, common: CommonMap, precision: float) -> FloatArray:
@@ -327,7 +339,7 @@ def fit_stretched(responses: Responses, common: CommonMap, precision: float) -> 
         by_departure = precision * departure - common.points.T @ gradient
         return precision / 2 * float(np.vdot(departure, departure)) - value, by_departure.ravel()
 
-    found = _minimize(objective, np.zeros(q * q), _FIRST_ITERATIONS, 1e-9).reshape(q, q)
+    found = _minimize(objective, np.zeros(q * q), _ITERATIONS, _TOLERANCE).reshape(q, q)
     return common.points @ (np.eye(q) + found)
 
 
