@@ -60,6 +60,8 @@ class Rate:
     n_runs : int
     low, high : float
         Where the rate should lie: 0.03 to 0.07 for a test at 5%, say.
+    studies : str, optional
+        The name of the random streams; rates that share it are of the same studies.
     """
 
     inference: str
@@ -69,6 +71,7 @@ class Rate:
     n_runs: int = 200
     low: float = 0.0
     high: float = 1.0
+    studies: str = ""
 
     @property
     def name(self) -> str:
@@ -77,7 +80,7 @@ class Rate:
 
     def run(self, number: int) -> Outcome:
         """Return the outcome of run ``number``, from a random stream of its own."""
-        seed = np.random.SeedSequence([crc32(self.name.encode()), number])
+        seed = np.random.SeedSequence([crc32((self.studies or self.name).encode()), number])
         return self.simulate(np.random.default_rng(seed))
 
 

@@ -24,7 +24,11 @@ def answers(tmp_path_factory):
     [
         (["--people", "--folds", "3"], "compare_people", {"n_splits": 3, "level": 0.9}),
         (["--methods", "STE,SOE", "--folds", "3"], "compare_methods", {"n_splits": 3, "level": 0.9}),
-        (["--by", "group", "--permutations", "99"], "compare_groups", {"n_permutations": 99, "level": 0.9}),
+        (
+            ["--by", "group", "--permutations", "99", "--bound", "0.4"],
+            "compare_groups",
+            {"n_permutations": 99, "bound": 0.4, "level": 0.9},
+        ),
     ],
 )
 def test_shared_options_reach_each_way(way, function, given, answers, monkeypatch, capsys):
@@ -46,6 +50,7 @@ def test_shared_options_reach_each_way(way, function, given, answers, monkeypatc
     ("arguments", "sentence"),
     [
         (["--by", "group", "--folds", "3"], "--folds does nothing for --by"),
+        (["--people", "--bound", "0.3"], "--bound does nothing for --people"),
         (["--people", "--permutations", "99"], "--permutations does nothing for --people"),
         (["--methods", "STE,SOE", "--measure", "pearson"], "--measure does nothing for --methods"),
         (["--with", "x.csv", "--keep", "group=g1"], "--keep does nothing for --with"),

@@ -1,82 +1,136 @@
-"""The model of answers: its derivatives against finite differences, its information against all possible answers."""
+"""The model of groups: people who differ, the number of dimensions, and maps that depart from that of all."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.drawn_rows import random_quadruplets
-from scipy.optimize import approx_fprime, minimize
-from scipy.special import expit, logit
+from scipy.optimize import minimize
 
-from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, lapse_rates, log_loss, scores
-from nearer.model.answers import answer_probability
+from benchmarks.validity.groups import TwoGroups
+from nearer.comparing.group_models import (
+    Population,
+    Responses,
+    choose_components,
+    departure_precision,
+    fit_common,
+    fit_departing,
+    fit_dimensions,
+    fit_maps,
+    fit_stretched,
+    log_probabilities,
+)
+from nearer.geometry import procrustes_error
+from nearer.model.answers import AnswerModel
 
 
-@pytest.fixture(scope="module", params=["triplets", "quadruplets"])
-def responses(request):
-    rng = np.random.default_rng(0)
-    return Responses(random_quadruplets(rng, 6, 40, request.param), rng.uniform(0.5, 2, 40), 6)
+def responses_to(study, seed=0):
+    comparisons, groups, maps, _ = study.draw(np.random.default_rng(seed))
+    return Responses.of(comparisons), groups, maps
 
 
 @pytest.fixture(scope="module")
-def fitted():
-    return FittedMap(np.random.default_rng(1).normal(size=(6, 2)), 0.1)
+def plain():
+    return responses_to(TwoGroups(8, sizes=(8, 8), n_answers=(60, 60)))
 
 
-def minus_log_likelihood(responses, points, lapse):
-    i, j, l, k = responses.rows.T  # noqa: E741
-    gaps = ((points[l] - points[k]) ** 2).sum(1) - ((points[i] - points[j]) ** 2).sum(1)
-    return -responses.weights @ np.log(lapse / 2 + (1 - lapse) * expit(gaps))
+@pytest.fixture(scope="module")
+def common(plain):
+    return fit_dimensions(plain[0], 3, np.random.default_rng(0))[2]
 
 
-def test_scores_are_derivatives(responses, fitted):
-    units = np.arange(40) % 3
-    of_map, of_lapse = scores(responses, fitted, units)
-    for unit in range(3):
-        part = responses.subset(units == unit)
-        by_map = approx_fprime(fitted.points.ravel(), lambda x, p=part: -minus_log_likelihood(p, x.reshape(6, 2), 0.1))
-        by_lapse = approx_fprime([0.1], lambda x, p=part: -minus_log_likelihood(p, fitted.points, x[0]))
-        np.testing.assert_allclose(of_map[unit], by_map, atol=1e-5)
-        np.testing.assert_allclose(of_lapse[unit], by_lapse[0], atol=1e-4)
-    assert minus_log_likelihood(responses, fitted.points, 0.1) == pytest.approx(
-        responses.weights @ log_loss(responses, fitted)
-    )
+def test_the_map_is_that_of_the_answers(plain, common):
+    assert procrustes_error(common.points, plain[2][0]) < 0.05
+    assert np.square(common.points).mean() == pytest.approx(1, abs=0.1)
+    np.testing.assert_allclose(common.points.mean(axis=0), 0, atol=1e-10)
 
 
-def test_information_is_the_expected_square_of_the_score(responses, fitted):
-    responses = Responses(responses.rows, np.ones(40), 6)
-    turned = Responses(responses.rows[:, [2, 3, 0, 1]], np.ones(40), 6)
-    each = np.arange(40)
-    expected = np.zeros((13, 13))
-    for way in (responses, turned):
-        score = np.column_stack(scores(way, fitted, each))
-        expected += score.T @ (score * answer_probability(way.margins(fitted.points), 0.1)[:, None])
-    of_map, cross, of_lapse = information(responses, fitted)
-    np.testing.assert_allclose(of_map, expected[:12, :12], atol=1e-10)
-    np.testing.assert_allclose(cross, expected[:12, 12], atol=1e-10)
-    assert of_lapse == pytest.approx(expected[12, 12])
+def test_a_fit_is_where_the_likelihood_is_largest(plain, common):
+    """No direction of the map raises the likelihood, once people and the map agree."""
+    responses = plain[0]
+    fitted = fit_common(responses, common, 3, 400)
+    best = responses.weights @ log_probabilities(responses, fitted)
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        moved = replace(fitted, points=fitted.points + 0.05 * rng.normal(size=fitted.points.shape))
+        assert responses.weights @ log_probabilities(responses, moved) < best
 
 
-def test_shift_and_turn_have_no_score(responses, fitted):
-    score = scores(responses, fitted, np.zeros(40, dtype=int))[0].reshape(6, 2)
-    np.testing.assert_allclose(score.sum(axis=0), 0, atol=1e-10)
-    assert np.vdot(score, fitted.points @ np.array([[0.0, 1.0], [-1.0, 0.0]])) == pytest.approx(0, abs=1e-10)
+def test_slopes_and_lapses_of_people_are_found_and_shrunk():
+    steep = responses_to(TwoGroups(10, sizes=(10, 10), steepness=(0.5, 5.0), lapses=(0.0, 0.0)))[0]
+    fitted = fit_dimensions(steep, 3, np.random.default_rng(0))[2]
+    assert fitted.deviations[10:].min() > fitted.deviations[:10].max()
+    assert fitted.population.slope_deviation > 0.5
+    lapsing = responses_to(TwoGroups(10, sizes=(10, 10), steepness=(5.0, 5.0), lapses=(0.0, 1.0)))[0]
+    fitted = fit_common(lapsing, fit_dimensions(lapsing, 3, np.random.default_rng(0))[2], 10)
+    assert fitted.lapses[10:].mean() > fitted.lapses[:10].mean() + 0.2
+    few = fit_common(lapsing.subset(np.arange(2000) % 20 == 0), fitted, 2)  # five answers of each
+    assert np.ptp(few.lapses) < np.ptp(fitted.lapses)
 
 
-def test_a_fit_is_that_of_a_general_minimizer(responses, fitted):
+def test_people_without_answers_are_like_the_population(plain, common):
+    none = replace(plain[0], n_people=17)
+    more = replace(common, deviations=np.zeros(17), lapses=np.full(17, 0.05))
+    fitted = fit_common(none, more, 1)
+    assert abs(fitted.deviations[16]) < 0.1
+    assert fitted.lapses[16] == pytest.approx(fitted.lapses.mean(), abs=0.1)
+
+
+def test_the_population_is_a_distribution():
+    assert Population().shares.sum() == pytest.approx(1)
+    assert Population(slope_deviation=1e-3).shares.max() > 0.1
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_number_of_dimensions_predicts_best(p):
+    responses = responses_to(TwoGroups(10, p, sizes=(10, 10)))[0]
+    trials = np.arange(len(responses.rows))
+    assert choose_components(responses, trials, np.random.default_rng(0)) == p
+    shown, tested = fit_maps(responses, trials, None, np.random.default_rng(0))
+    assert (shown.points.shape[1], tested.points.shape[1]) == (p, p + 1)
+    shown, tested = fit_maps(responses, trials, 3, np.random.default_rng(0))
+    assert (shown.points.shape[1], tested.points.shape[1]) == (3, 4)
+
+
+def test_a_map_that_is_asked_for_in_too_few_dimensions_is_tested_in_enough():
+    responses = responses_to(TwoGroups(9, 4, sizes=(15, 15)))[0]
+    shown, tested = fit_maps(responses, np.arange(len(responses.rows)), 1, np.random.default_rng(0))
+    assert shown.points.shape[1] == 1
+    assert tested.points.shape[1] >= 4
+
+
+def test_three_objects_have_a_plane_at_most():
+    responses = responses_to(TwoGroups(3, 1, sizes=(3, 3), n_moved=0))[0]
+    shown, tested = fit_maps(responses, np.arange(len(responses.rows)), None, np.random.default_rng(0))
+    assert (shown.points.shape[1], tested.points.shape[1]) == (1, 2)
+
+
+def test_a_departing_map_is_that_of_a_general_minimizer(plain, common):
+    responses, groups, _ = plain
+    part = responses.subset(groups == 0)
+    answering = common.answering(part.people)
+
     def price(x):
-        points, lapse = x[:-1].reshape(6, 2), expit(x[-1])
-        beyond = (x[-1] + 4) / 1.5
-        away = points - fitted.points
-        return minus_log_likelihood(responses, points, lapse) + 1.5 * (away**2).sum() + beyond**2 / 2
+        points = x.reshape(common.points.shape)
+        near, far = part.distances(points)
+        log_likelihood = part.weights @ np.log(answering.probability(near, far))
+        return np.square(points - common.points).sum() * 3 / 2 - log_likelihood
 
-    plain = minimize(price, np.append(fitted.points.ravel(), logit(0.1)), method="BFGS", options={"gtol": 1e-6})
-    found = fit_map(responses, fitted, fitted.points, 3.0)
-    np.testing.assert_allclose(found.points.ravel(), plain.x[:-1], atol=2e-3)
-    assert price(np.append(found.points.ravel(), logit(found.lapse))) <= plain.fun + 1e-4
+    found = fit_departing(part, common, 3.0)
+    plainly = minimize(price, common.points.ravel(), method="BFGS", options={"gtol": 1e-5})
+    assert price(found.ravel()) == pytest.approx(plainly.fun, abs=1e-3)
+    tight = fit_departing(part, common, departure_precision(common, 1e-3))
+    assert np.abs(tight - common.points).max() < 0.01 * np.abs(found - common.points).max() + 1e-3
 
 
-def test_who_answers_both_ways_equally_often_has_a_high_lapse_rate():
-    responses = Responses(np.tile([0, 1, 0, 2], (40, 1)), np.ones(40), 3)
-    responses.rows[20::2] = [0, 2, 0, 1]
-    rates = lapse_rates(responses, np.array([[0.0], [1.0], [3.0]]), np.repeat([0, 1], 20))
-    assert rates[0] < 0.2
-    assert rates[-1] > 0.8
+def test_weights_of_dimensions_are_found_along_any_axes(plain, common):
+    """A group that sees the map stretched along a slanted axis is fitted by weights alone."""
+    responses = plain[0]
+    axis = np.array([0.6, 0.8])
+    seen = common.points @ (np.eye(2) + 0.8 * np.outer(axis, axis))
+    near, far = responses.distances(seen)
+    certain = AnswerModel(30.0, common.offset, 0.0).probability(near, far) < 0.5
+    rows = np.where(certain[:, None], responses.rows[:, [2, 3, 0, 1]], responses.rows)
+    answers = replace(responses, rows=rows)
+    stretched = fit_stretched(answers, common, 0.1)
+    assert procrustes_error(stretched, seen) < 0.3 * procrustes_error(common.points, seen)
+    np.testing.assert_allclose(fit_stretched(answers, common, 1e9), common.points, atol=1e-3)

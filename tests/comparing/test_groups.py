@@ -10,8 +10,8 @@ import pytest
 from benchmarks.validity.groups import TwoGroups
 from nearer import Comparisons
 from nearer.cli.main import main
-from nearer.comparing import compare_groups, group_models
-from nearer.comparing.group_models import stratified_folds
+from nearer.comparing import compare_groups, group_prediction
+from nearer.comparing.group_prediction import stratified_folds
 from nearer.comparing.groups import assign_groups
 from nearer.io import read_answers
 
@@ -20,12 +20,12 @@ from nearer.io import read_answers
 def few_folds():
     """Maps shrunk in one of two ways, by three folds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_models, "DEPARTURES", (0.2, 0.8))
-        patch.setattr(group_models, "_MAX_FOLDS", 3)
+        patch.setattr(group_prediction, "DEPARTURES", (0.2, 0.8))
+        patch.setattr(group_prediction, "_MAX_FOLDS", 3)
         yield
 
 
-STUDY = TwoGroups(9, sizes=(8, 8), n_answers=80, moved_by=0.8)
+STUDY = TwoGroups(9, sizes=(8, 8), n_answers=(80, 80), moved_by=0.8)
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,7 @@ def test_a_difference_is_found_where_it_is(found, drawn):
     assert np.argmax(apart.lengths) in others
     assert apart.lows.shape == apart.highs.shape == (9,)
     assert (apart.lows <= apart.lengths + 1e-9).all()
+    assert (apart.highs >= apart.lengths - 1e-9).all()
     # The maps of the groups are nearer to their own truth than to the other's.
     from nearer.evaluation import procrustes_error
 
@@ -71,7 +72,8 @@ def test_the_own_map_predicts_better(found):
 
 def test_the_summary_states_the_findings(found):
     text = str(found)
-    assert "test of a difference: p = 0.0002 (4,999 permutations; labels permuted over people)" in text
+    assert "verdict: the groups have maps of their own\nmaps of 2 dimensions; tests in 3\n" in text
+    assert "test of a difference: p = 0.0002 (4,999 sign flips of people's scores; people compared)" in text
     assert "'a' (8 people, 640 comparisons)" in text
     assert "from 'a' to 'b', displacements as shares of the spread with 95% intervals (p <= 0.05" in text
     # What a difference is worth comes first.
@@ -97,13 +99,85 @@ def test_a_small_effect_comes_before_its_small_p_value(found):
     assert "differ, but maps of their own predict no better; test of a" in str(replace(found, prediction=gainless))
 
 
-def test_no_interval_contradicts_its_p_value(drawn, found, one_start):
-    people = np.asarray(drawn[0].annotators)
-    dealt = np.random.default_rng(0).permutation(16)[people] < 8  # groups that do not matter
-    again = compare_groups(drawn[0], dealt, n_components=2, n_permutations=199, random_state=0)
-    for each in (found, again):
-        (pair,) = each.pairs
-        np.testing.assert_array_equal(pair.displacements.lows > 0, pair.object_p_values <= 0.05)
+@pytest.fixture(scope="module")
+def alike():
+    """Groups that do not matter, of many answers."""
+    comparisons, groups, _, _ = TwoGroups(8, sizes=(20, 20), n_answers=(200, 200)).draw(np.random.default_rng(2))
+    return compare_groups(comparisons, groups, n_components=2, bound=0.4, n_permutations=199, random_state=0)
+
+
+def test_groups_that_are_alike_are_said_to_be(alike):
+    assert alike.p_value > 0.05
+    assert alike.verdict == "equivalent"
+    assert not alike.pairs[0].is_displaced().any()
+    assert alike.pairs[0].is_equivalent().all()
+    text = str(alike)
+    assert "verdict: no difference, and none as large as 0.4 of the spread" in text
+    assert "equivalence: all 8 displacements are less than 0.4 of the spread (p = " in text
+    assert alike.prediction.log_loss_gains[:, 1].max() <= 0
+    assert json.loads(json.dumps(alike.to_dict()))["verdict"] == "equivalent"
+
+
+def test_no_evidence_of_a_difference_is_no_evidence_of_sameness(alike):
+    few = replace(alike, pairs=tuple(replace(pair, displacements=replace(
+        pair.displacements, equivalence_p_values=np.linspace(0.01, 0.3, 8))) for pair in alike.pairs))  # fmt: skip
+    assert few.verdict == "none found"
+    assert "no difference found, which does not rule out one of 0.4 of the spread" in str(few)
+    assert "equivalence: 1 of 8 displacements shown to be less than 0.4" in str(few)
+
+
+def test_the_verdict_takes_what_predicts_people(found):
+    assert found.verdict == "different"
+    gains = found.prediction.log_loss_gains
+
+    def with_lows(stretched, own, beyond):
+        lows = gains.copy()
+        lows[:, 1] = stretched, own, beyond
+        return replace(found, prediction=replace(found.prediction, log_loss_gains=lows)).verdict
+
+    assert with_lows(0.1, 0.1, -0.1) == "weights"
+    assert with_lows(-0.1, 0.1, -0.1) == "different"
+    assert with_lows(-0.1, -0.1, -0.1) == "unclear"
+    assert with_lows(0.1, 0.1, 0.1) == "different"
+    assert replace(found, test=None).verdict == "untested"
+
+
+def test_weights_of_dimensions_are_told_from_maps_of_their_own():
+    """The second group sees the map stretched along a slanted axis."""
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(10, 2))
+    axis = np.array([0.6, 0.8])
+    seen = (points, points @ (np.eye(2) - 0.75 * np.outer(axis, axis)) * 1.6)
+    rows, people = [], []
+    for person in range(24):
+        for _ in range(100):
+            i, j, k = rng.choice(10, 3, replace=False)
+            near, far = (np.square(seen[person % 2][i] - seen[person % 2][a]).sum() for a in (j, k))
+            rows.append([i, j, k] if rng.random() < 1 / (1 + np.exp(-2 * (far - near))) else [i, k, j])
+            people.append(person)
+    people = np.array(people)
+    judgments = Comparisons.from_triplets(np.array(rows), annotators=people)
+    found = compare_groups(judgments, people % 2, n_components=2, n_permutations=199, random_state=0)
+    assert found.p_value < 0.05
+    assert found.verdict == "weights"
+    assert "verdict: the groups have one map but for weights of its dimensions" in str(found)
+    assert found.prediction.log_losses[1] < found.prediction.log_losses[0]
+
+
+def test_a_map_that_is_too_flat_is_tested_in_enough_dimensions():
+    comparisons, groups, _, _ = TwoGroups(9, 3, sizes=(10, 10), questions="anchors").draw(np.random.default_rng(0))
+    found = compare_groups(comparisons, groups, n_components=1, n_permutations=19, random_state=0)
+    assert found.common.shape[1] == 1
+    assert found.n_tested >= 3
+    assert f"maps of 1 dimension; tests in {found.n_tested}" in str(found)
+    assert "the groups were asked about different pairs of objects (" in str(found)
+    assert f"rests on {found.n_tested} dimensions being enough" in str(found)
+    assert found.overlap < 0.7
+
+
+def test_groups_that_were_asked_the_same_overlap(alike):
+    assert alike.overlap > 0.85
+    assert "different pairs" not in str(alike)
 
 
 def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, drawn, one_start):
@@ -113,10 +187,9 @@ def test_names_of_groups_and_order_of_people_change_nothing_but_names(found, dra
         n_components=2, random_state=0,
     )  # fmt: skip
     assert again.groups == ("first", "second")
-    assert again.test.statistic == pytest.approx(found.test.statistic)
-    np.testing.assert_allclose(again.test.object_statistics, found.test.object_statistics, rtol=1e-6)
+    assert again.test.statistic == pytest.approx(found.test.statistic, rel=1e-3)
     vectors, turned = found.pairs[0].displacements.vectors, again.pairs[0].displacements.vectors
-    np.testing.assert_allclose(vectors, -turned, atol=1e-6)
+    np.testing.assert_allclose(vectors, -turned, atol=1e-2)
 
 
 def test_people_without_a_group_are_left_out_with_a_note(drawn, one_start):
@@ -169,11 +242,11 @@ def test_three_groups_are_tested_at_once_and_in_pairs(drawn, one_start):
 
 
 def test_the_smallest_p_of_few_people_is_stated(one_start):
-    comparisons, groups, _, _ = TwoGroups(6, sizes=(2, 3), n_answers=60).draw(np.random.default_rng(0))
+    comparisons, groups, _, _ = TwoGroups(6, sizes=(2, 3), n_answers=(60, 60)).draw(np.random.default_rng(0))
     few = compare_groups(comparisons, groups, n_components=1, random_state=0)
-    assert few.test.smallest_p == pytest.approx(0.1)
-    assert few.p_value >= 0.09
-    assert "with so few people no p-value can be below 0.1" in str(few)
+    assert few.test.smallest_p == 1 / 16
+    assert few.p_value >= 0.05
+    assert "with so few people no p-value can be below 0.062" in str(few)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +332,7 @@ def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_
     printed = json.loads(capsys.readouterr().out)
     written = json.loads((out / "comparison.json").read_text())
     assert printed["test"] == written["test"]
-    assert written["test"]["p_value"] == 1 / 200
+    assert written["test"]["p_value"] == pytest.approx(1 / 200)
     assert written["groups"] == ["condition: new/er", "condition: old"]
     maps = {"map-all.csv", "map-condition-new-er.csv", "map-condition-old.csv"}
     names = {"comparison.json", "displacements.csv", "groups.png", "groups.pdf"} | maps
@@ -269,6 +342,7 @@ def test_the_command_writes_tables_maps_and_figures(file, tmp_path, capsys, one_
     assert len(rows) == 9
     assert {row["object"] for row in rows if row["significant"] == "yes"} == set(written["displaced"][0])
     assert all(float(row["low"]) <= float(row["high"]) for row in rows)
+    assert {row["object"] for row in rows if float(row["equivalence_p_value"]) <= 0.05} == set(written["equivalent"][0])
 
 
 def test_python_takes_the_column_of_a_file(file, one_start):

@@ -66,6 +66,7 @@ permutations = whole(19, 10**6)  # which can reach a p of 0.05
 folds = whole(2, 100)
 share = real(0, 1, "a number between 0 and 1")
 share_or_none = real(0, 1, "a number from 0 to below 1", closed=True)
+displacement = real(0, 10, "a displacement between 0 and 10 spreads")
 error = real(0, 0.5, "a number between 0 and 0.5, where guessing begins,")
 noise = real(0, 0.5, "a number from 0 to below 0.5, where guessing begins,", closed=True)
 price = real(0, _MAX_PRICE, f"an amount from 0 to {intcomma(_MAX_PRICE)}", closed=True)

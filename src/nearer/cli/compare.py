@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nearer._common.formatting import quote_all
-from nearer.cli.argtypes import dimensions, folds, permutations, resamples, share, word, words
+from nearer.cli.argtypes import dimensions, displacement, folds, permutations, resamples, share, word, words
 from nearer.cli.arguments import (
     Commands,
     add_command,
@@ -45,7 +45,7 @@ _MAPS = "two maps"
 _LEVEL, _N_SPLITS = 0.95, 5
 #: Options of each comparison; those that read answers take the options of reading, too.
 _TAKES = {
-    "--by": ("dimensions", "permutations", "level"),
+    "--by": ("dimensions", "bound", "permutations", "level"),
     "--people": ("dimensions", "folds", "level"),
     "--methods": ("dimensions", "folds", "hold_out", "level"),
     "--with": ("features", "measure", "people_maps", "permutations", "level"),
@@ -69,6 +69,10 @@ def add(commands: Commands) -> None:
     add_seed(parser)
     group = parser.add_argument_group("groups of people")
     group.add_argument("--by", type=word, metavar="COLUMN", help="column of the groups")
+    group.add_argument(
+        "--bound", type=displacement, metavar="B",
+        help="the largest displacement that counts as none, as a share of the spread of the map (default: 0.25)",
+    )  # fmt: skip
     group = parser.add_argument_group("a map and a matrix")
     group.add_argument(
         "--with", type=Path, action="append", dest="model", metavar="FILE",
@@ -110,8 +114,8 @@ def add(commands: Commands) -> None:
     )
     group.add_argument(
         "--permutations", type=permutations, metavar="N",
-        help="permutations of people with --by (default: 4999), of objects with --with (default: 9999, or 1999 for "
-        "kendall and tau-a)",
+        help="sign flips of people with --by (default: 4999), permutations of objects with --with (default: 9999, or "
+        "1999 for kendall and tau-a)",
     )  # fmt: skip
     group.add_argument("--level", type=share, metavar="L", help="level of the intervals (default: 0.95)")
     add_reading(parser)
@@ -164,7 +168,7 @@ def _settle(options: argparse.Namespace, way: str) -> None:
 
 def _groups(options: argparse.Namespace) -> Result:
     from nearer.comparing import compare_groups
-    from nearer.comparing.groups import N_PERMUTATIONS
+    from nearer.comparing.groups import BOUND, N_PERMUTATIONS
 
     answers = read_file(options, also=[options.by])
     given = dimension_of(options)
@@ -173,6 +177,7 @@ def _groups(options: argparse.Namespace) -> Result:
         answers,
         options.by,
         n_components=given,
+        bound=options.bound or BOUND,
         n_permutations=options.permutations or N_PERMUTATIONS,
         level=options.level,
         random_state=options.seed,

@@ -9,7 +9,7 @@ from nearer.comparing.group_results import (
     Displacements,
     GroupComparison,
     PairOfGroups,
-    PermutationTest,
+    SignFlipTest,
 )
 from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
@@ -51,9 +51,9 @@ __all__ = [
     "PairOfGroups",
     "PartialMantelTest",
     "PeopleComparison",
-    "PermutationTest",
     "PropertyFit",
     "PropertyFits",
+    "SignFlipTest",
     "WeightedModels",
     "compare_groups",
     "compare_maps",

@@ -1,247 +1,353 @@
-"""Maps of groups with lapse rates, fitted to all answers and to those of each group, and judged by held-out ones.
+r"""The model of groups: one map of all people, who differ in slope and lapse rate, and maps that depart from it.
 
-With a margin g and a lapse rate l, P = l / 2 + (1 - l) sigmoid(g): STE with lapses. A fit maximizes
+A person b answers by the answer model (`nearer.model.answers`) with a slope and a lapse rate of their own,
 
-    sum of w log P  -  precision / 2 * |X - center|^2  -  (logit(l) + 4)^2 / (2 * 1.5^2),
+.. math:: \log \beta_b = s + z_b + \log(1 + a), \quad \alpha = 2 q a, \quad z_b \sim N(0, \sigma^2),
+    \quad \operatorname{logit} \pi_b \sim N(\mu, \nu^2),
 
-with a center of 0 or the map of all groups, from which a group departs by N(0, tau^2), tau^2 = 1 / precision.
+for maps of q dimensions whose mean squared coordinate is 1: a large a is STE, a small one a ratio of distances. The
+map, s and a maximize the penalized likelihood; z and pi of people are posterior means on a grid, sigma, mu and nu
+those under which the answers are likeliest (empirical Bayes). Both are done in turn.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.sparse import csr_array, diags_array
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
-from nearer.comparing.group_results import CrossPrediction
 from nearer.data.comparisons import Comparisons
-from nearer.evaluation.intervals import Interval, error_interval, mean_interval
-from nearer.model.answers import answer_derivatives, answer_probability
+from nearer.data.groups import number_by_appearance, trial_indices
+from nearer.data.labels import factorize
+from nearer.model.answers import AnswerModel
 
-DEPARTURES = (0.1, 0.2, 0.4, 0.8)  # tau, as a share of the spread of the map of all
-_MAX_FOLDS = 5
-_LAPSE_CENTER, _LAPSE_SCALE = -4.0, 1.5  # of the logit, as in the posterior
-_MAX_ITERATIONS = 500
-_RATES = (0.005, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.98)
-_EM_ROUNDS = 30
-
-
-@dataclass(frozen=True, eq=False)
-class FittedMap:
-    """A map, (n, p), with the lapse rate of everybody or, (m,), of those who gave each of the answers."""
-
-    points: FloatArray
-    lapse: float | FloatArray
+MAX_DIMENSIONS = 6  # that answers choose among
+_DIMENSION_FOLDS = 3
+_LOG_KERNEL_SCALE, _STEEPNESS_CENTER, _STEEPNESS_SCALE = 1.5, 0.9, 1.0  # priors of log a and s
+_LOG_KERNEL_BOUND, _STEEPNESS_BOUND = 5.0, 4.0
+_FIRST_LAPSE = 0.05
+_DEVIATIONS = np.arange(-2.4, 2.41, 0.4)  # of log slopes
+_LAPSE_LOGITS = np.arange(-5.0, 1.1)
+_GRID_DEVIATIONS, _GRID_LOGITS = (each.ravel() for each in np.meshgrid(_DEVIATIONS, _LAPSE_LOGITS, indexing="ij"))
+_EM_ROUNDS = 20
+_ROUNDS = 3  # of map and people
+_EM_PEOPLE = 4.0  # how many people the priors of the spreads of people count for
+_USUAL_VARIANCE = 0.1  # of log slopes
+_ROUGH_ITERATIONS, _ITERATIONS = 40, 200  # of L-BFGS
+_ROUGH_TOLERANCE, _TOLERANCE = (
+    1e-6,
+    1e-9,
+)  # of the log-likelihood, relative; rough fits choose dimensions and start others
 
 
 @dataclass(frozen=True, eq=False)
 class Responses:
-    """Comparisons as the model takes them: near and far pair of each row as answered, (m, 4), and weights, (m,)."""
+    """Comparisons as the model takes them: near and far pair of each row as answered, (m, 4), weights, and people."""
 
-    rows: NDArray[np.integer]
+    rows: NDArray[np.int64]
     weights: FloatArray
+    people: NDArray[np.intp]  # (m,): who answered; all 0 where that is not known
+    n_people: int
     n_objects: int
 
     @classmethod
     def of(cls, comparisons: Comparisons) -> Responses:
         """Return comparisons with their answers applied."""
-        return cls(comparisons.oriented, comparisons.sample_weight, comparisons.n_objects)
+        labels = comparisons.annotators
+        people = np.zeros(len(comparisons), np.intp) if labels is None else factorize(labels)[1]
+        rows = np.ascontiguousarray(comparisons.oriented, dtype=np.int64)
+        n_people = int(people.max()) + 1
+        return cls(rows, comparisons.sample_weight.astype(np.float64), people, n_people, comparisons.n_objects)
 
     def subset(self, chosen: NDArray[np.bool_]) -> Responses:
-        """Return some of the responses."""
-        return Responses(self.rows[chosen], self.weights[chosen], self.n_objects)
+        """Return some of the responses, of the same people."""
+        return replace(self, rows=self.rows[chosen], weights=self.weights[chosen], people=self.people[chosen])
 
-    def margins(self, points: FloatArray) -> FloatArray:
-        """Return the margins on a map, (m,)."""
+    def distances(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the squared distances of near and far pairs, (m,) each."""
         i, j, l, k = self.rows.T  # noqa: E741
-        far, near = (np.square(points[a] - points[b]).sum(axis=1) for a, b in ((l, k), (i, j)))
-        return far - near
-
-    @cached_property
-    def _incidence(self) -> csr_array[np.float64]:
-        """Which object of a comparison is in which pair: (2 m, n), 1 and -1 for near pairs, then for far ones."""
-        m = len(self.rows)
-        pairs = np.concatenate([self.rows[:, :2], self.rows[:, 2:]])
-        signs = np.tile([1.0, -1.0], 2 * m)
-        return csr_array((signs, (np.repeat(np.arange(2 * m), 2), pairs.ravel())), shape=(2 * m, self.n_objects))
-
-    def _pair_gradients(self, points: FloatArray) -> FloatArray:
-        """Return the derivatives of the margins by the vectors between the objects of the pairs, (2 m, p)."""
-        m = len(self.rows)
-        between = 2 * np.asarray(self._incidence @ points)
-        between[:m] *= -1
-        return between
-
-    def gradient(self, points: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Return the sum of slopes times the derivatives of the margins, (n, p)."""
-        return np.asarray(self._incidence.T @ (np.tile(slopes, 2)[:, None] * self._pair_gradients(points)))
-
-    def jacobian(self, points: FloatArray) -> csr_array[np.float64]:
-        """Return the derivatives of the margins by the map, (m, n p), sparse."""
-        m, p = len(self.rows), points.shape[1]
-        pairs = np.stack([self.rows[:, :2], self.rows[:, 2:]])  # (2, m, 2)
-        values = self._pair_gradients(points).reshape(2, m, 1, p) * np.array([1.0, -1.0])[:, None]
-        columns = pairs[..., None] * p + np.arange(p)
-        which = np.broadcast_to(np.arange(m)[None, :, None, None], columns.shape)
-        return csr_array(
-            (values.ravel(), (which.ravel(), columns.ravel())), shape=(m, self.n_objects * p), dtype=np.float64
-        )
+        near, far = (np.square(points[a] - points[b]).sum(axis=1) for a, b in ((i, j), (l, k)))
+        return near, far
 
 
-def log_loss(responses: Responses, fitted: FittedMap) -> FloatArray:
-    """Return minus log P of each response, (m,)."""
-    return -np.log(answer_probability(responses.margins(fitted.points), fitted.lapse))
+@dataclass(frozen=True)
+class Population:
+    """How people differ: deviation of log slopes, and mean and deviation of logits of lapse rates."""
+
+    slope_deviation: float = 0.5
+    lapse_center: float = -3.0
+    lapse_deviation: float = 1.0
+
+    @property
+    def shares(self) -> FloatArray:
+        """The share of people at each point of the grid."""
+        found = np.square(_GRID_DEVIATIONS / self.slope_deviation) / 2
+        found += np.square((_GRID_LOGITS - self.lapse_center) / self.lapse_deviation) / 2
+        found = np.exp(found.min() - found)
+        return np.asarray(found / found.sum())
 
 
-def fit_map(responses: Responses, start: FittedMap, center: FloatArray | float, precision: float) -> FittedMap:
-    """Return the map and the lapse rate of the largest penalized likelihood near a start.
+@dataclass(frozen=True, eq=False)
+class CommonMap:
+    """A map, (n, q), and how people answer by it."""
 
-    Lapse rates that are given for each response stay as they are.
-    """
-    shape, known = start.points.shape, start.lapse
+    points: FloatArray
+    log_kernel: float
+    steepness: float
+    deviations: FloatArray  # (b,), of log slopes
+    lapses: FloatArray  # (b,)
+    population: Population = Population()
+
+    @property
+    def offset(self) -> float:
+        """The offset alpha of the answer model."""
+        return 2 * self.points.shape[1] * math.exp(self.log_kernel)
+
+    @property
+    def typical(self) -> AnswerModel:
+        """How somebody answers who does not deviate from others, and never lapses."""
+        return AnswerModel(math.exp(self.steepness) * (1 + math.exp(self.log_kernel)), self.offset)
+
+    def answering(self, people: NDArray[np.intp]) -> AnswerModel:
+        """Return how each of some people answers."""
+        return AnswerModel(self.typical.slope * np.exp(self.deviations[people]), self.offset, self.lapses[people])
+
+    def principal(self) -> CommonMap:
+        """Return the same map along its principal axes."""
+        centered = self.points - self.points.mean(axis=0)
+        return replace(self, points=centered @ np.linalg.svd(centered, full_matrices=False)[2].T)
+
+    def truncated(self, n_components: int) -> CommonMap:
+        """Return the map along its first principal axes, at a mean squared coordinate of 1."""
+        points = self.principal().points[:, :n_components]
+        return replace(self, points=points / np.sqrt(np.square(points).mean()))
+
+
+def log_probabilities(responses: Responses, fitted: CommonMap) -> FloatArray:
+    """Return log P of each response, (m,)."""
+    return np.log(fitted.answering(responses.people).probability(*responses.distances(fitted.points)))
+
+
+def random_start(n_objects: int, n_components: int, n_people: int, rng: np.random.Generator) -> CommonMap:
+    """Return a random map, and people who are alike."""
+    points = rng.standard_normal((n_objects, n_components))
+    alike = np.zeros(n_people), np.full(n_people, _FIRST_LAPSE)
+    return CommonMap(points, 0.0, _STEEPNESS_CENTER, *alike)
+
+
+def fit_common(
+    responses: Responses,
+    start: CommonMap,
+    rounds: int,
+    n_iterations: int = _ITERATIONS,
+    tolerance: float = _TOLERANCE,
+) -> CommonMap:
+    """Return the map of all answers near a start, with the slope and lapse rate of each person."""
+    fitted = start
+    for _ in range(rounds):
+        fitted = _update_people(responses, _update_map(responses, fitted, n_iterations, tolerance))
+    return fitted
+
+
+def _update_map(responses: Responses, start: CommonMap, n_iterations: int, tolerance: float) -> CommonMap:
+    """Return the likeliest map, kernel and steepness, given how people deviate."""
+    shape, count = start.points.shape, start.points.size
+    relative, lapses = np.exp(start.deviations)[responses.people], start.lapses[responses.people]
 
     def objective(unknowns: FloatArray) -> tuple[float, FloatArray]:
-        points = unknowns[:-1].reshape(shape)
-        lapse = known if isinstance(known, np.ndarray) else float(expit(unknowns[-1]))
-        answers = answer_derivatives(responses.margins(points), lapse)
-        by_margin, by_lapse = answers.scores
-        departure, excess = points - center, unknowns[-1] - _LAPSE_CENTER
-        value = -float(responses.weights @ np.log(answers.probability))
-        value += precision / 2 * float(np.vdot(departure, departure)) + excess**2 / (2 * _LAPSE_SCALE**2)
-        gradient = precision * departure - responses.gradient(points, responses.weights * by_margin)
-        if isinstance(lapse, np.ndarray):
-            return value, np.append(gradient.ravel(), 0.0)
-        last = excess / _LAPSE_SCALE**2 - float(responses.weights @ by_lapse) * lapse * (1 - lapse)
-        return value, np.append(gradient.ravel(), last)
+        points, log_kernel, steepness = unknowns[:-2].reshape(shape), unknowns[-2], unknowns[-1]
+        kernel = math.exp(log_kernel)
+        slopes = relative * (math.exp(steepness) * (1 + kernel))
+        value, gradient, by_offset, by_slope = _likelihood(responses, points, slopes, lapses, 2 * shape[1] * kernel)
+        # Scale and slope are one: the mean squared coordinate is kept at 1.
+        square = float(np.vdot(points, points))
+        excess, above = math.log(square / count), steepness - _STEEPNESS_CENTER
+        cost = count * excess**2 / 4 + (log_kernel / _LOG_KERNEL_SCALE) ** 2 / 2 + (above / _STEEPNESS_SCALE) ** 2 / 2
+        by_points = count * excess / square * points - gradient
+        by_kernel = log_kernel / _LOG_KERNEL_SCALE**2 - by_offset - by_slope * kernel / (1 + kernel)
+        by_steepness = above / _STEEPNESS_SCALE**2 - by_slope
+        return cost - value, np.concatenate([by_points.ravel(), [by_kernel, by_steepness]])
 
-    first = _LAPSE_CENTER if isinstance(known, np.ndarray) else logit(np.clip(known, 1e-6, 1 - 1e-6))
-    begin = np.append(start.points.ravel(), first)
-    found = minimize(objective, begin, jac=True, method="L-BFGS-B", options={"maxiter": _MAX_ITERATIONS, "maxcor": 20})
-    return FittedMap(found.x[:-1].reshape(shape), known if isinstance(known, np.ndarray) else float(expit(found.x[-1])))
-
-
-def fit_common(responses: Responses, start: FittedMap) -> FittedMap:
-    """Return the map of all answers: with coordinates drawn from a normal distribution as wide as the start."""
-    return fit_map(responses, start, 0.0, 1 / float(np.square(start.points).mean()))
+    first = np.concatenate([start.points.ravel(), [start.log_kernel, start.steepness]])
+    limits = [(None, None)] * count
+    limits += [(-bound, bound) for bound in (_LOG_KERNEL_BOUND, _STEEPNESS_BOUND)]
+    found = _minimize(objective, first, n_iterations, tolerance, limits)
+    points = found[:-2].reshape(shape)
+    return replace(start, points=points - points.mean(axis=0), log_kernel=float(found[-2]), steepness=float(found[-1]))
 
 
-def fit_groups(
-    responses: Responses, common: FittedMap, groups: NDArray[np.intp], starts: list[FittedMap], departure: float
-) -> list[FittedMap]:
-    """Return a map for each group, shrunk towards that of all, from starts for each."""
-    precision = departure_precision(common, departure)
-    return [fit_map(responses.subset(groups == g), start, common.points, precision) for g, start in enumerate(starts)]
+def _likelihood(
+    responses: Responses, points: FloatArray, slopes: FloatArray, lapses: FloatArray, offset: float
+) -> tuple[float, FloatArray, float, float]:
+    from nearer.optimize.kernels.people import log_likelihood
 
-
-def departure_precision(common: FittedMap, departure: float) -> float:
-    """Return 1 / tau^2 for departures of so large a share of the spread of a map."""
-    return 1 / (departure**2 * float(np.square(common.points - common.points.mean(axis=0)).mean()))
-
-
-def lapse_rates(responses: Responses, points: FloatArray, people: NDArray[np.intp]) -> FloatArray:
-    """Return the lapse rate of who gave each response, (m,): its mean given the answers of that person and of all.
-
-    Rates of people come from a distribution over a grid, found by expectation maximization (empirical Bayes).
-    """
-    margins = responses.margins(points)
-    log_likelihood = np.stack(
-        [np.bincount(people, responses.weights * np.log(answer_probability(margins, rate))) for rate in _RATES], axis=1
+    gradient = np.zeros_like(points)
+    sums = log_likelihood(
+        np.ascontiguousarray(points), responses.rows, slopes, lapses, responses.weights, offset, gradient
     )
+    return sums[0], gradient, sums[1], sums[2]
+
+
+def _minimize(
+    objective: Callable[[FloatArray], tuple[float, FloatArray]],
+    first: FloatArray,
+    n_iterations: int,
+    tolerance: float,
+    bounds: list[tuple[float | None, float | None]] | None = None,
+) -> FloatArray:
+    options = {"maxiter": n_iterations, "maxcor": 20, "ftol": tolerance}
+    found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return np.asarray(found.x)
+
+
+def likelihood_by_person(log_odds: FloatArray, responses: Responses) -> FloatArray:
+    """Return the log-likelihood of people on the grid, (b, g), for log-odds of a typical person, (m,)."""
+    from nearer.optimize.kernels.people import grid_log_likelihood
+
+    found = np.zeros((responses.n_people, len(_DEVIATIONS), len(_LAPSE_LOGITS)))
+    factors, lapses = np.exp(_DEVIATIONS), expit(_LAPSE_LOGITS)
+    grid_log_likelihood(log_odds, responses.weights, responses.people, factors, lapses, found)
+    return found.reshape(responses.n_people, -1)
+
+
+def _update_people(responses: Responses, fitted: CommonMap) -> CommonMap:
+    """Return the map with the posterior means of slopes and lapse rates, and the population they come from."""
+    log_odds = fitted.typical.log_odds(*responses.distances(fitted.points))
+    log_likelihood, population = likelihood_by_person(log_odds, responses), fitted.population
     likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    shares = np.full(len(_RATES), 1 / len(_RATES))
+    n, prior = responses.n_people, Population()
     for _ in range(_EM_ROUNDS):
-        posterior = likelihood * shares
+        posterior = likelihood * population.shares
         posterior /= posterior.sum(axis=1, keepdims=True)
-        shares = posterior.mean(axis=0)
-    return (posterior @ np.array(_RATES))[people]
+        of_all = posterior.sum(axis=0)
+        # Spreads of few people are drawn towards those of other studies.
+        mean = float(of_all @ _GRID_DEVIATIONS) / n
+        spread = float(of_all @ np.square(_GRID_DEVIATIONS - mean)) + _EM_PEOPLE * _USUAL_VARIANCE
+        center = (float(of_all @ _GRID_LOGITS) + _EM_PEOPLE / 2 * prior.lapse_center) / (n + _EM_PEOPLE / 2)
+        around = float(of_all @ np.square(_GRID_LOGITS - center)) + _EM_PEOPLE * prior.lapse_deviation**2
+        population = Population(math.sqrt(spread / (n + _EM_PEOPLE)), center, math.sqrt(around / (n + _EM_PEOPLE)))
+    deviations = posterior @ _GRID_DEVIATIONS
+    mean = float(deviations.mean())
+    steepness = float(np.clip(fitted.steepness + mean, -_STEEPNESS_BOUND, _STEEPNESS_BOUND))
+    return replace(
+        fitted,
+        steepness=steepness,
+        deviations=deviations - mean,
+        lapses=posterior @ expit(_GRID_LOGITS),
+        population=population,
+    )
 
 
-def information(responses: Responses, fitted: FittedMap) -> tuple[FloatArray, FloatArray, float]:
-    """Return the expected information: of the map, (n p, n p), of map and lapse rate, (n p,), and of the rate."""
-    each = answer_derivatives(responses.margins(fitted.points), fitted.lapse).information
-    jacobian = responses.jacobian(fitted.points)
-    scaled = diags_array(np.sqrt(responses.weights * each.odds)) @ jacobian
-    cross = np.asarray(jacobian.T @ (responses.weights * each.cross))
-    return (scaled.T @ scaled).toarray(), cross, float(responses.weights @ each.lapse)
+def fit_dimensions(responses: Responses, largest: int, rng: np.random.Generator) -> dict[int, CommonMap]:
+    """Return maps of ``largest`` down to one dimension, each started at the principal axes of the one before."""
+    start = random_start(responses.n_objects, largest, responses.n_people, rng)
+    fitted = fit_common(responses, start, 2, _ITERATIONS, _ROUGH_TOLERANCE)
+    found = {largest: fitted}
+    for q in range(largest - 1, 0, -1):
+        fitted = fit_common(responses, fitted.truncated(q), 1, _ROUGH_ITERATIONS, _ROUGH_TOLERANCE)
+        found[q] = fitted
+    return found
 
 
-def scores(responses: Responses, fitted: FittedMap, units: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-    """Return the scores of the map, (u, n p), and of the lapse rate, (u,), summed over the rows of each unit."""
-    by_margin, by_lapse = answer_derivatives(responses.margins(fitted.points), fitted.lapse).scores
-    m, n_units = len(responses.rows), int(units.max()) + 1
-    sums = csr_array((responses.weights * by_margin, (units, np.arange(m))), shape=(n_units, m))
-    of_map = (sums @ responses.jacobian(fitted.points)).toarray()
-    return of_map, np.bincount(units, responses.weights * by_lapse, n_units).astype(np.float64)
+def choose_components(responses: Responses, trials: NDArray[np.intp], rng: np.random.Generator) -> int:
+    """Return the number of dimensions that predicts held-out answers of the same people best, by log-loss.
 
-
-def stratified_folds(units: NDArray[np.intp], groups: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the fold of each row: units whole, those of a group dealt out in turn; two to five folds.
-
-    A group of one unit is in one of the folds, which is then predicted without it.
+    Folds keep trials, (m,), whole, and have trials of each person in turn.
     """
-    kinds = np.unique(groups)
-    fewest = min(len(np.unique(units[groups == g])) for g in kinds)
-    n_folds = min(_MAX_FOLDS, max(fewest, 2))  # with a single fold, maps would be judged by their own answers
-    fold = np.full(int(units.max()) + 1, -1, dtype=np.intp)
-    for g in kinds:
-        inside = rng.permutation(np.unique(units[groups == g]))
-        new = inside[fold[inside] < 0]  # people who are in several groups were dealt out with the first
-        fold[new] = np.arange(len(new)) % n_folds
+    largest = min(MAX_DIMENSIONS, max(responses.n_objects - 2, 1))
+    if largest == 1:
+        return 1
+    folds = _folds_within_people(responses.people, trials, rng)
+    losses = np.zeros(largest)
+    with progress_bar("number of dimensions", _DIMENSION_FOLDS) as bar:
+        for fold in range(_DIMENSION_FOLDS):
+            test = folds == fold
+            held_out = responses.subset(test)
+            for q, fitted in fit_dimensions(responses.subset(~test), largest, rng).items():
+                losses[q - 1] -= held_out.weights @ log_probabilities(held_out, fitted)
+            bar.update()
+    return int(losses.argmin()) + 1
+
+
+def _folds_within_people(
+    people: NDArray[np.intp], trials: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    units = number_by_appearance(people, trials)
+    _, first = np.unique(units, return_index=True)
+    whose = people[first]
+    order = np.lexsort([rng.random(len(whose)), whose])
+    fold = np.empty(len(whose), dtype=np.intp)
+    fold[order] = np.arange(len(whose)) % _DIMENSION_FOLDS
     return fold[units]
 
 
-def cross_predict(
-    responses: Responses,
-    common: FittedMap,
-    groups: NDArray[np.intp],
-    units: NDArray[np.intp],
-    unit: str,
-    level: float,
-    rng: np.random.Generator,
-) -> tuple[CrossPrediction, float]:
-    """Return the held-out errors, and the departure that predicts best.
+def fit_maps(
+    responses: Responses, trials: NDArray[np.intp], n_components: int | None, rng: np.random.Generator
+) -> tuple[CommonMap, CommonMap]:
+    """Return the map of all to show, of as many dimensions as given or as predict best, and that of tests.
 
-    Folds hold out whole people of every group. The tau of the maps has the least log-loss of answers by the map of
-    their own group; errors are stated for the tau that the other folds choose, so that the choice does not bias them.
+    The latter has one more dimension than predict best, or are shown: where a map lacks one, groups that were asked
+    other questions have other maps, though they see the same.
     """
-    n_groups, m = int(groups.max()) + 1, len(groups)
-    folds = stratified_folds(units, groups, rng)
-    n_folds = int(folds.max()) + 1
-    wrong = np.empty((len(DEPARTURES), m, n_groups + 1))
-    losses = np.empty((len(DEPARTURES), m))
-    with progress_bar("cross-prediction", n_folds) as bar:
-        for fold in range(n_folds):
-            test = folds == fold
-            train, held_out = responses.subset(~test), responses.subset(test)
-            of_all = fit_common(train, common)
-            maps = [of_all] * n_groups
-            for step, departure in enumerate(DEPARTURES):
-                maps = fit_groups(train, of_all, groups[~test], maps, departure)
-                margins = np.column_stack([held_out.margins(each.points) for each in (*maps, of_all)])
-                wrong[step, test] = np.where(margins == 0, 0.5, margins < 0)
-                by_map = np.column_stack([log_loss(held_out, each) for each in maps])
-                losses[step, test] = by_map[np.arange(len(by_map)), groups[test]]
-            bar.update()
-    weighted = losses * responses.weights
-    elsewhere = [int(weighted[:, folds != fold].sum(axis=1).argmin()) for fold in range(n_folds)]
-    chosen = wrong[np.array(elsewhere)[folds], np.arange(m)]
-    best = DEPARTURES[int(weighted.sum(axis=1).argmin())]
-    cells: list[list[Interval]] = []
-    gains = np.full((3, n_groups), np.nan)
-    for g in range(n_groups):
-        inside = groups == g
-        of_group, weights = chosen[inside], responses.weights[inside]
-        clusters = np.unique(units[inside], return_inverse=True)[1]
-        columns = range(n_groups + 1)
-        cells.append([error_interval(of_group[:, k], weights, clusters, level, n_folds=n_folds) for k in columns])
-        if clusters.any():
-            gains[:, g] = mean_interval(of_group[:, n_groups] - of_group[:, g], weights, clusters, level)
-    errors, lows, highs = np.moveaxis(np.array(cells), -1, 0)
-    return CrossPrediction(errors, lows, highs, gains[0], gains[1], gains[2], n_folds, unit, level), best
+    chosen = choose_components(responses, trials, rng)
+    shown = chosen if n_components is None else n_components
+    tested = min(max(chosen, shown) + 1, responses.n_objects - 1)
+    largest = max(tested, min(MAX_DIMENSIONS, responses.n_objects - 1))
+    maps = fit_dimensions(responses, largest, rng)
+    return fit_common(responses, maps[shown], _ROUNDS).principal(), fit_common(
+        responses, maps[tested], _ROUNDS
+    ).principal()
+
+
+def fit_departing(
+    responses: Responses, common: CommonMap, precision: float, start: FloatArray | None = None
+) -> FloatArray:
+    """Return the map, (n, q), of some responses that departs from that of all by N(0, 1 / precision)."""
+    shape = common.points.shape
+    answering = common.answering(responses.people)
+
+    def objective(unknowns: FloatArray) -> tuple[float, FloatArray]:
+        points = unknowns.reshape(shape)
+        value, gradient, _, _ = _likelihood(responses, points, answering.slope, answering.lapse, common.offset)
+        departure = points - common.points
+        return precision / 2 * float(np.vdot(departure, departure)) - value, (precision * departure - gradient).ravel()
+
+    first = (common.points if start is None else start).ravel()
+    return _minimize(objective, first, _ITERATIONS, _TOLERANCE).reshape(shape)
+
+
+def fit_stretched(responses: Responses, common: CommonMap, precision: float) -> FloatArray:
+    """Return the map of all, (n, q), with weights of its dimensions that suit some responses.
+
+    It is X (1 + S) with entries of S from N(0, 1 / precision): weights of whatever axes suit, as a map has none of its
+    own.
+    """
+    q = common.points.shape[1]
+    answering = common.answering(responses.people)
+
+    def objective(unknowns: FloatArray) -> tuple[float, FloatArray]:
+        departure = unknowns.reshape(q, q)
+        points = common.points @ (np.eye(q) + departure)
+        value, gradient, _, _ = _likelihood(responses, points, answering.slope, answering.lapse, common.offset)
+        by_departure = precision * departure - common.points.T @ gradient
+        return precision / 2 * float(np.vdot(departure, departure)) - value, by_departure.ravel()
+
+    found = _minimize(objective, np.zeros(q * q), _ITERATIONS, _TOLERANCE).reshape(q, q)
+    return common.points @ (np.eye(q) + found)
+
+
+def trials_of(comparisons: Comparisons) -> NDArray[np.intp]:
+    """Return the number of the trial of each row, (m,)."""
+    return number_by_appearance(trial_indices(comparisons))
+
+
+def departure_precision(common: CommonMap, departure: float) -> float:
+    """Return 1 / tau^2 for departures of so large a share of the spread of a map."""
+    return 1 / (departure**2 * float(np.square(common.points - common.points.mean(axis=0)).mean()))

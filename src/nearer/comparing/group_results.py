@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, pluralize, quote
-from nearer._common.results import NOT_STORED, Result, Rows
+from nearer._common.results import Result, Rows
 from nearer._common.tables import coordinate_rows
 from nearer.comparing.results import Comparison, is_significant, p_text
 from nearer.data.labels import Labels
@@ -26,6 +25,15 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.05
 _MIN_GAIN = 0.01  # of error, below which maps of their own hardly predict better
+_LOW_OVERLAP = 0.7  # of pairs of objects
+_VERDICTS = {
+    "different": "the groups have maps of their own",
+    "weights": "the groups have one map but for weights of its dimensions",
+    "unclear": "the groups differ, but neither weights nor maps of their own predict people significantly better",
+    "equivalent": "no difference, and none as large as {bound}",
+    "none found": "no difference found, which does not rule out one of {bound}",
+}
+Verdict: TypeAlias = Literal["different", "weights", "unclear", "equivalent", "none found", "untested"]
 _MAX_SHOWN = 10  # displacements in the text
 _MAX_STEM_LENGTH = 40  # characters of a group's name in the name of a file
 #: Relative: equal labels sum in another order, which must not make their statistic smaller.
@@ -33,38 +41,22 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTest(Result):
-    """A permutation test of groups, for the map as a whole and for each object.
+class SignFlipTest(Result):
+    """A test of groups by random signs of people's scores, for the map as a whole.
 
     Attributes
     ----------
     statistic, p_value : float
-    object_statistics, object_p_values : ndarray, shape (n,)
-        The same for each object; these p-values hold for the family of all objects.
     n_permutations : int
+        Random signs.
     smallest_p : float
-        Below which no p-value can fall with so few people, or so few permutations.
-    expected_object_statistics : ndarray, shape (n,)
-        Their means over permutations.
-    largest : ndarray, shape (n_permutations,)
-        The largest statistic of an object in each permutation, in descending order.
+        Below which no p-value can fall with so few people, or so few signs.
     """
 
     statistic: float
     p_value: float
-    object_statistics: FloatArray
-    object_p_values: FloatArray
     n_permutations: int
     smallest_p: float
-    expected_object_statistics: FloatArray
-    largest: FloatArray = field(default_factory=lambda: np.empty(0), metadata=NOT_STORED)
-
-    def critical(self, alpha: float) -> float:
-        """Return the statistic above which the p-value of an object is at most alpha; infinite if none is so large."""
-        allowed = math.floor(alpha * (1 + self.n_permutations) * (1 + ROUNDING)) - 1
-        if allowed < 0:
-            return math.inf
-        return float(self.largest[min(allowed, self.n_permutations - 1)]) * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +66,13 @@ class Displacements(Result):
     Attributes
     ----------
     vectors : ndarray, shape (n, p)
-        From the first group to the second; NaN for objects that one of them was never asked about.
+        From the first group to the second, as shares of the spread of the map, its root mean square distance from the
+        center; NaN for objects that one of them was never asked about.
     lengths, corrected, lows, highs : ndarray, shape (n,)
-        Lengths as they are, less what noise adds, and their interval, which holds for all objects at once; as shares of
-        the spread of the map, its root mean square distance from the center. Without people only the first is known,
-        and with too few of them the high end is infinite.
+        Lengths as they are, less what noise adds, and their intervals, each for one object. Without people only the
+        first is known.
+    equivalence_p_values : ndarray, shape (n,)
+        Of a length of the bound or more, for each object: a small one says that the length is less.
     """
 
     vectors: FloatArray
@@ -86,6 +80,7 @@ class Displacements(Result):
     corrected: FloatArray
     lows: FloatArray
     highs: FloatArray
+    equivalence_p_values: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +94,11 @@ class CrossPrediction(Result):
     gains, gain_lows, gain_highs : ndarray, shape (k,)
         By how much the error of a group falls when its own map takes the place of that of all, with an interval; NaN
         for a group of one person, whose map no other answers can test.
+    log_losses : ndarray, shape (3,)
+        Bits for each answer: with one map for all, one whose dimensions each group weighs, and a map for each group.
+    log_loss_gains : ndarray, shape (3, 3)
+        By how much weights lower the log-loss of one map, maps for each group that of one map, and that of weights: a
+        row for each, of the gain and the ends of its interval.
     n_folds, unit : int, str
         Folds, and what they kept whole.
     level : float
@@ -110,6 +110,8 @@ class CrossPrediction(Result):
     gains: FloatArray
     gain_lows: FloatArray
     gain_highs: FloatArray
+    log_losses: FloatArray
+    log_loss_gains: FloatArray
     n_folds: int
     unit: str
     level: float
@@ -137,6 +139,10 @@ class PairOfGroups(Result):
     object_p_values: FloatArray | None
     displacements: Displacements
 
+    def is_equivalent(self, alpha: float = _ALPHA) -> NDArray[np.bool_]:
+        """Return whose displacement is less than the bound, (n,), each at alpha; so are all of them where all are."""
+        return self.displacements.equivalence_p_values <= alpha
+
     def is_displaced(self, alpha: float = _ALPHA) -> NDArray[np.bool_]:
         """Return whose displacement is significant at alpha, (n,); none where it is not known who answered."""
         return is_significant(self.object_p_values, len(self.displacements.lengths), alpha)
@@ -160,11 +166,17 @@ class GroupComparison(Comparison):
     departure : float
         How far the maps of groups are expected to be from that of all, as a share of its spread: what predicts best.
     lapses : tuple of float
-        The lapse rate in each group.
-    test : PermutationTest or None
+        The mean lapse rate in each group.
+    n_tested : int
+        Dimensions of the map of the test.
+    overlap : float
+        The least share of what two groups were asked that both were: pairs of objects, by how often.
+    bound : float
+        The largest displacement that counts as none, as a share of the spread.
+    test : SignFlipTest or None
         Of all groups at once; None where the comparisons do not say who answered.
     within : bool
-        Whether people are in several groups, and labels were permuted within people.
+        Whether people are in several groups, and are compared with themselves.
     pairs : tuple of PairOfGroups
     prediction : CrossPrediction
     notes : tuple of str
@@ -180,7 +192,10 @@ class GroupComparison(Comparison):
     maps: FloatArray
     departure: float
     lapses: tuple[float, ...]
-    test: PermutationTest | None
+    n_tested: int
+    overlap: float
+    bound: float
+    test: SignFlipTest | None
     within: bool
     pairs: tuple[PairOfGroups, ...]
     prediction: CrossPrediction
@@ -191,21 +206,56 @@ class GroupComparison(Comparison):
         """The p-value of the test of all groups."""
         return None if self.test is None else self.test.p_value
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether groups have one space, up to weights of its dimensions, or spaces of their own.
+
+        "different" and "weights" take a test with p <= 0.05 and maps, or weights, that predict held-out people better:
+        the 95% interval of the gain is above 0; "unclear" is the test alone. Where it does not reject, the verdict is
+        "equivalent" if all displacements are less than the bound, at 5% each, and "none found" otherwise.
+        """
+        if self.test is None:
+            return "untested"
+        if self.test.p_value > _ALPHA:
+            within = [pair.is_equivalent()[np.isfinite(pair.displacements.lengths)].all() for pair in self.pairs]
+            return "equivalent" if all(within) else "none found"
+        stretched, own, beyond = self.prediction.log_loss_gains[:, 1] > 0
+        if own and beyond:
+            return "different"
+        return "weights" if stretched else "different" if own else "unclear"
+
     def summary(self) -> str:
-        """Return groups, held-out errors, test, displacements and notes as text."""
+        """Return groups, verdict, held-out errors, test, displacements, equivalence and notes as text."""
         lines = [*self._heading(), *self._error_lines(), *self._test_lines(), *self._displacement_lines(), *self.notes]
         return "\n".join(lines)
 
     def _derived(self) -> Mapping[str, Any]:
-        displaced = [[str(label) for label in self.objects[pair.is_displaced()].tolist()] for pair in self.pairs]
-        return {**super()._derived(), "displaced": displaced}
+        displaced, equivalent = (
+            [[str(label) for label in self.objects[chosen].tolist()] for chosen in each]
+            for each in (
+                [pair.is_displaced() for pair in self.pairs],
+                [pair.is_equivalent() for pair in self.pairs],
+            )
+        )
+        return {**super()._derived(), "verdict": self.verdict, "displaced": displaced, "equivalent": equivalent}
 
     def _heading(self) -> list[str]:
         parts = []
         for k, (group, count) in enumerate(zip(self.groups, self.n_comparisons, strict=True)):
             people = "" if self.n_people is None else f"{pluralize(self.n_people[k], 'person', 'people')}, "
             parts.append(f"{quote(group)} ({people}{pluralize(count, 'comparison')})")
-        return [f"groups: {'; '.join(parts)}", f"maps of {pluralize(self.common.shape[1], 'dimension')}"]
+        dimensions = f"maps of {pluralize(self.common.shape[1], 'dimension')}"
+        if self.test is None:
+            return [f"groups: {'; '.join(parts)}", dimensions]
+        bound = f"{self.bound:g} of the spread"
+        verdict = _VERDICTS[self.verdict].format(bound=bound)
+        lines = [f"groups: {'; '.join(parts)}", f"verdict: {verdict}", f"{dimensions}; tests in {self.n_tested}"]
+        if self.overlap < _LOW_OVERLAP:
+            lines.append(
+                f"the groups were asked about different pairs of objects ({self.overlap:.0%} in common): what is said "
+                f"about differences rests on {pluralize(self.n_tested, 'dimension')} being enough"
+            )
+        return lines
 
     def _error_lines(self) -> list[str]:
         found = self.prediction
@@ -231,6 +281,11 @@ class GroupComparison(Comparison):
                 f"  answers of {quote(group)}: {change}; own map {decimals(found.errors[g, g])} "
                 f"({format_interval(found.lows[g, g], found.highs[g, g])}), {by_others}"
             )
+        gains = [f"{gain:.3f} ({low:.3f} to {high:.3f})" for gain, low, high in found.log_loss_gains]
+        lines.append(
+            f"held-out log-loss of one map {found.log_losses[0]:.3f} bits; gain of weights of dimensions for each "
+            f"group {gains[0]}, of maps of their own {gains[1]}, of these over weights {gains[2]}"
+        )
         return lines
 
     def _test_lines(self) -> list[str]:
@@ -239,7 +294,7 @@ class GroupComparison(Comparison):
                 "no test of groups or objects: the comparisons do not say who answered, and answers of one person are "
                 "not independent of each other"
             ]
-        how = f"labels permuted {'within' if self.within else 'over'} people"
+        how = "people compared with themselves" if self.within else "people compared"
         gains, lows = (np.nan_to_num(each, nan=-1.0) for each in (self.prediction.gains, self.prediction.gain_lows))
         gain, effect = float(gains.max()), ""
         if self.test.p_value <= _ALPHA and gain < _MIN_GAIN:
@@ -249,7 +304,7 @@ class GroupComparison(Comparison):
             effect = "maps of their own predict no group significantly better than that of all; "
         lines = [
             f"{effect}test of a difference: p = {p_text(self.test.p_value)} "
-            f"({intcomma(self.test.n_permutations)} permutations; {how})"
+            f"({intcomma(self.test.n_permutations)} sign flips of people's scores; {how})"
         ]
         if self.test.smallest_p > 0.01:
             lines.append(f"with so few people no p-value can be below {p_text(self.test.smallest_p)}")
@@ -267,7 +322,8 @@ class GroupComparison(Comparison):
             displaced = np.flatnonzero(pair.is_displaced())
             displaced = displaced[np.argsort(-by.corrected[displaced])]
             if not len(displaced):
-                lines.append(f"{between}: no object's displacement is significant (p > {_ALPHA}, permutation)")
+                lines.append(f"{between}: no object's displacement is significant (p > {_ALPHA}, all objects together)")
+                lines.append(self._equivalence_line(pair))
                 continue
             each = [
                 f"{quote(str(self.objects[k]))} {by.corrected[k]:.2f} ({by.lows[k]:.2f} to {by.highs[k]:.2f})"
@@ -277,7 +333,18 @@ class GroupComparison(Comparison):
             intervals = f"shares of the spread with {format_level(self.prediction.level)} intervals"
             significant = f"p <= {_ALPHA}, all objects together"
             lines.append(f"{between}, displacements as {intervals} ({significant}): {', '.join(each)}{more}")
+            lines.append(self._equivalence_line(pair))
         return lines
+
+    def _equivalence_line(self, pair: PairOfGroups) -> str:
+        """Return whose displacements are known to be small."""
+        known = np.isfinite(pair.displacements.lengths)
+        within, bound = pair.is_equivalent()[known], f"{self.bound:g} of the spread"
+        if within.all():
+            largest = float(pair.displacements.equivalence_p_values[known].max())
+            return f"equivalence: all {len(within)} displacements are less than {bound} (p = {p_text(largest)})"
+        how_many = f"{within.sum()} of {len(within)} displacements" if within.any() else "no displacement"
+        return f"equivalence: {how_many} shown to be less than {bound} (p <= {_ALPHA} each)"
 
     def tables(self) -> dict[str, Rows]:
         """Return the displacements, and the maps of all and of each group."""
@@ -290,7 +357,7 @@ class GroupComparison(Comparison):
 
     def _displacement_rows(self) -> Rows:
         axes = range(1, self.common.shape[1] + 1)
-        measured = ["length", "corrected_length", "low", "high", "p_value", "significant"]
+        measured = ["length", "corrected_length", "low", "high", "p_value", "significant", "equivalence_p_value"]
         rows: list[list[Any]] = [["object", "from", "to", *(f"dx{k}" for k in axes), *measured]]
         for pair in self.pairs:
             moves, displaced = pair.displacements, pair.is_displaced()
@@ -298,7 +365,8 @@ class GroupComparison(Comparison):
                 lengths = [float(each[i]) for each in (moves.lengths, moves.corrected, moves.lows, moves.highs)]
                 p = None if pair.object_p_values is None else float(pair.object_p_values[i])
                 ends = [pair.first, pair.second, *moves.vectors[i].tolist(), *lengths, p]
-                rows.append([str(label), *ends, "yes" if displaced[i] else "no"])
+                equivalence = float(moves.equivalence_p_values[i])
+                rows.append([str(label), *ends, "yes" if displaced[i] else "no", equivalence])
         return rows
 
     def plot(self, ax: Axes | None = None, pair: PairOfGroups | None = None) -> Axes:

@@ -1,30 +1,34 @@
-"""Do groups differ, and in which objects? A score test with the p-value of a permutation, and test-based intervals.
+"""Do groups differ, and in which objects? A score test on one map, by sign flips of people's contributions.
 
 The formulas are on the page on mathematics, under groups of people; the functions below keep its letters.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import chndtr, chndtrinc, ndtri
-from scipy.stats import chi2
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.sparse import csr_array
+from scipy.special import ndtr, ndtri
 
 from nearer._common.arrays import FloatArray
-from nearer.comparing.group_models import FittedMap, Responses, fit_map, information, lapse_rates, scores
-from nearer.comparing.group_results import ROUNDING, Displacements, PermutationTest
+from nearer.comparing.group_models import CommonMap, Responses, departure_precision, fit_common
+from nearer.comparing.group_results import ROUNDING, SignFlipTest
 from nearer.data.groups import number_by_appearance
+from nearer.model.answers import answer_derivatives
 
-#: Departures of objects from the map of all, as shares of its spread: of the test, and with hardly any shrinkage.
-TEST_DEPARTURE, LOOSE_DEPARTURE = 0.25, 2.0
-_MIN_SHARE = 1e-9  # of the squares, that a group has and lacks
-_CHUNK_SIZE = 500  # permutations at a time
-_NORMAL_FROM = 1e4  # squared deviations, where noncentral chi-square is as good as normal
+#: Departures of the objects of a group from the map of all, as a share of its spread.
+DEPARTURE = 0.25
+N_RESTORED = 20  # draws of what the fit has taken from the scores
+MIN_EIGENVALUE = 1e-7  # of the information, as a share of the largest
+_CHUNK_NUMBERS = 2**22  # of a Jacobian that are in memory at a time
+_MIN_DEVIATION = 1e-12  # of an answer
+_MIN_VARIANCE = 1e-6  # of the place of an object, as a share of the largest along any axis
+_MAX_OWN_VARIANCE = 0.9  # of normal scores of p-values between draws
+_CHUNK_FLIPS = 500  # at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,193 +53,255 @@ class Blocks:
         return len(np.unique(self.people)) < len(self.people)
 
     @property
-    def strata(self) -> NDArray[np.intp]:
-        """The stratum of each block, (b,), within which labels are permuted."""
-        return self.people if self.within else np.zeros(len(self.people), dtype=np.intp)
-
-    def permutations(self, count: int, rng: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-        """Return groups of blocks, permuted within strata, some permutations at a time: (c, b)."""
-        strata = self.strata
-        order = np.argsort(strata, kind="stable")
-        for start in range(0, count, _CHUNK_SIZE):
-            size = min(_CHUNK_SIZE, count - start)
-            # Sorted by stratum and then at random: a random order of the blocks of each.
-            keys = strata[order] + rng.random((size, len(order)))
-            permuted = np.empty((size, len(order)), dtype=np.intp)
-            permuted[:, order] = self.groups[order][np.argsort(keys, axis=1)]
-            yield permuted
-
-    @property
-    def log_n_arrangements(self) -> float:
-        """The logarithm of the number of permutations that can give different values of the statistic."""
-        total = 0.0
-        for stratum in np.unique(self.strata):
-            counts = np.bincount(self.groups[self.strata == stratum], minlength=self.n_groups)
-            total += math.lgamma(counts.sum() + 1) - sum(math.lgamma(count + 1) for count in counts)
-        # Groups that could change names as a whole leave the statistic as it is.
-        patterns = np.stack([np.bincount(self.strata[self.groups == g], minlength=1 + int(self.strata.max()))
-                             for g in range(self.n_groups)])  # fmt: skip
-        _, alike = np.unique(patterns, axis=0, return_counts=True)
-        return max(total - sum(math.lgamma(count + 1) for count in alike), 0.0)
+    def n_people(self) -> int:
+        """The number of people."""
+        return len(np.unique(self.people))
 
 
 @dataclass(frozen=True, eq=False)
-class BlockScores:
-    """The scores of blocks, ready to be summed over groups."""
+class Jacobian:
+    """Standardized residuals and derivatives of some rows, those of each person's slope and lapse rate projected out.
 
-    whitened: FloatArray  # (b, n p), the squares of whose sums are T
-    shifts: FloatArray  # (b, n, p), what each adds to the first step from the map of all to that of its group
-    weights: FloatArray  # (b,), of the answers of each
-
-
-def efficient_scores(responses: Responses, fitted: FittedMap, blocks: Blocks) -> BlockScores:
-    """Return the efficient scores of blocks on the map of all answers, each person with a lapse rate of their own."""
-    people = number_by_appearance(blocks.people[blocks.of_rows])
-    precision = 1 / float(np.square(fitted.points).mean())
-    for _ in range(2):  # lapse rates, given the map, and the map, given lapse rates
-        fitted = FittedMap(fitted.points, lapse_rates(responses, fitted.points, people))
-        fitted = fit_map(responses, fitted, 0.0, precision)
-    known, cross, known_lapse = information(responses, fitted)
-    of_map, of_lapse = scores(responses, fitted, blocks.of_rows)
-    place = fitted.points.ravel()
-    # Directions of nuisance: the scale of the map, and the lapse rate.
-    across = np.column_stack([known @ place, cross])
-    inner = np.array([[place @ across[:, 0], place @ cross], [place @ cross, known_lapse]])
-    noise = np.column_stack([of_map @ place, of_lapse])
-    efficient = of_map - noise @ np.linalg.pinv(inner) @ across.T
-    weights = np.bincount(blocks.of_rows, responses.weights).astype(np.float64)
-    efficient = _centered(efficient, weights, blocks.strata)
-    spread = float(np.square(fitted.points - fitted.points.mean(axis=0)).mean())
-    tight, loose = (
-        cho_factor(known / blocks.n_groups + np.eye(len(place)) / (departure**2 * spread), lower=True)
-        for departure in (TEST_DEPARTURE, LOOSE_DEPARTURE)
-    )
-    whitened = np.asarray(np.linalg.solve(np.tril(tight[0]), efficient.T).T)
-    shifts = np.asarray(cho_solve(loose, efficient.T).T).reshape(-1, *fitted.points.shape)
-    return BlockScores(whitened, shifts, weights)
-
-
-def _centered(values: FloatArray, weights: FloatArray, strata: NDArray[np.intp]) -> FloatArray:
-    """Return block sums less each block's share of the sum of its stratum: what all of them have in common."""
-    totals = np.zeros((int(strata.max()) + 1, values.shape[1]))
-    np.add.at(totals, strata, values)
-    shares = weights / np.bincount(strata, weights)[strata]
-    return values - shares[:, None] * totals[strata]
-
-
-def permutation_test(found: BlockScores, blocks: Blocks, count: int, rng: np.random.Generator) -> PermutationTest:
-    """Test whether groups matter, for the map as a whole and for each object.
-
-    For an object the statistic is that of the standardized shifts of its blocks. Its p-value counts how often the
-    largest of all objects is as large (Westfall and Young 1993), which keeps the familywise error rate.
+    The score of a block is the sum of its rows of ``derivatives`` times ``residuals``, its information that of their
+    squares.
     """
-    standard = _standardized(found.shifts)
-    whole, objects = _statistics(found, standard, blocks.groups[None], blocks.n_groups)
-    as_large, expected, largest = 1, np.zeros(objects.shape[1]), []
-    for permuted in blocks.permutations(count, rng):
-        drawn, drawn_objects = _statistics(found, standard, permuted, blocks.n_groups)
-        as_large += int((drawn >= whole[0] * (1 - ROUNDING)).sum())
-        expected += drawn_objects.sum(axis=0) / count
-        largest.append(drawn_objects.max(axis=1))
-    ordered = np.sort(np.concatenate(largest))
-    larger = count - np.searchsorted(ordered, objects[0] * (1 - ROUNDING))
-    total = 1 + count
-    smallest = max(1 / total, math.exp(-blocks.log_n_arrangements))
-    return PermutationTest(
-        float(whole[0]), as_large / total, objects[0], (1 + larger) / total, count, smallest, expected, ordered[::-1]
-    )
+
+    chosen: NDArray[np.intp]  # (c,), which rows
+    derivatives: FloatArray  # (c, d): by the coordinates, and by the log offset of each group
+    residuals: FloatArray  # (c,)
 
 
-def _standardized(shifts: FloatArray) -> FloatArray:
-    """Return the shifts of blocks with uncorrelated axes for each object, whose squares sum to 1: (b, n, p)."""
-    squares = np.einsum("bip,biq->ipq", shifts, shifts)
-    values, vectors = np.linalg.eigh(squares)
-    least = 1e-9 * max(float(values.max()), np.finfo(float).tiny)
-    roots = vectors / np.sqrt(np.maximum(values, least))[:, None, :]
-    return np.einsum("bip,ipq->biq", shifts, roots)
+def jacobians(responses: Responses, fitted: CommonMap, groups: NDArray[np.intp], n_groups: int) -> Iterator[Jacobian]:
+    """Return the Jacobian of all rows, whole people at a time."""
+    size = fitted.points.size + n_groups
+    order = np.argsort(responses.people, kind="stable")
+    ends = np.flatnonzero(np.diff(responses.people[order], append=-1)) + 1
+    start = 0
+    for place, end in enumerate(ends):
+        following = ends[min(place + 1, len(ends) - 1)]
+        if end < ends[-1] and (following - start) * size <= _CHUNK_NUMBERS:
+            continue
+        chosen, start = order[start:end], end
+        yield _jacobian(responses, fitted, groups, n_groups, chosen)
 
 
-def _statistics(
-    found: BlockScores, standard: FloatArray, groups: NDArray[np.intp], n_groups: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return T, (c,), and the statistics of objects, (c, n), for groups of blocks, (c, b)."""
-    b, n, p = standard.shape
-    flat = standard.reshape(b, n * p)
-    sizes = np.square(found.whitened).sum(axis=1)
-    sizes_of_objects = np.square(standard).sum(axis=2)
-    whole, objects = np.zeros(len(groups)), np.zeros((len(groups), n))
-    for group in range(n_groups):
-        inside = (groups == group).astype(np.float64)
-        whole += np.square(inside @ found.whitened).sum(axis=1) / _expected(inside, sizes)
-        of_objects = np.square(inside @ flat).reshape(-1, n, p).sum(axis=2)
-        objects += of_objects / _expected(inside, sizes_of_objects)
-    return whole, objects
+def _jacobian(
+    responses: Responses, fitted: CommonMap, groups: NDArray[np.intp], n_groups: int, chosen: NDArray[np.intp]
+) -> Jacobian:
+    part = responses.subset(chosen)
+    points, m = fitted.points, len(chosen)
+    n, q = points.shape
+    near, far = part.distances(points)
+    answering = fitted.answering(part.people)
+    log_odds = answering.log_odds(near, far)
+    answers = answer_derivatives(log_odds, answering.lapse)
+    by_near, by_far = answering.log_odds_gradient(near, far)
+    deviation = np.sqrt(np.maximum(answers.probability * (1 - answers.probability), _MIN_DEVIATION))
+    roots = np.sqrt(part.weights) / deviation
+    derivatives = np.zeros((m, n * q + n_groups))
+    i, j, l, k = part.rows.T  # noqa: E741
+    each = np.arange(m)
+    for a in range(q):
+        of_near = 2 * by_near * (points[i, a] - points[j, a])
+        of_far = 2 * by_far * (points[l, a] - points[k, a])
+        for which, values in ((i, of_near), (j, -of_near), (l, of_far), (k, -of_far)):
+            derivatives[each, which * q + a] += values
+    # Each group has a kernel of its own: a difference of it is no difference of maps.
+    derivatives[each, n * q + groups[chosen]] = fitted.offset * (by_near + by_far)
+    derivatives *= (roots * answers.by_odds)[:, None]
+    nuisances = roots[:, None] * np.column_stack([answers.by_odds * log_odds, answers.by_lapse])
+    derivatives -= _projected(derivatives, nuisances, number_by_appearance(part.people))
+    return Jacobian(chosen, derivatives, roots * (1 - answers.probability))
 
 
-def _expected(inside: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Return the expected square of the sum of a group if groups do not matter, for the squares of its blocks."""
-    total = np.maximum(sizes.sum(axis=0), np.finfo(float).tiny)
-    share = inside @ sizes / total
-    # A group without answers, or with all of them, cannot be compared with others.
-    return np.where(share * (1 - share) > _MIN_SHARE, total * share * (1 - share), np.inf)
+def _projected(values: FloatArray, nuisances: FloatArray, people: NDArray[np.intp]) -> FloatArray:
+    """Return the projection of columns onto the two nuisances of each person, within the rows of each."""
+    sums = _sums(people, int(people.max()) + 1)
+    length = np.maximum(np.sqrt(sums @ np.square(nuisances)), np.finfo(float).tiny)
+    first, second = (nuisances / length[people]).T
+    cosine = sums @ (first * second)
+    second = second - cosine[people] * first
+    length = np.sqrt(sums @ np.square(second))
+    second = np.where(length[people] > 1e-6, second / np.maximum(length, 1e-6)[people], 0.0)
+    return sum(unit[:, None] * (sums @ (unit[:, None] * values))[people] for unit in (first, second))
 
 
-def untested_displacements(apart: FloatArray, spread: float, seen: NDArray[np.bool_]) -> Displacements:
-    """Return displacements between two maps without intervals, from their difference (n, p)."""
-    vectors = np.where(seen[:, None], apart, np.nan)
-    unknown = np.full(len(apart), np.nan)
-    return Displacements(vectors, np.linalg.norm(vectors, axis=1) / spread, unknown, unknown, unknown)
+def _sums(units: NDArray[np.intp], count: int) -> csr_array[np.float64]:
+    """Return the matrix, (count, m), whose product sums rows of each unit."""
+    m = len(units)
+    return csr_array((np.ones(m), (units, np.arange(m))), shape=(count, m))
 
 
-def displacements(
-    found: BlockScores,
-    blocks: Blocks,
-    test: PermutationTest,
-    apart: FloatArray,
-    spread: float,
-    level: float,
-    seen: NDArray[np.bool_],
-) -> Displacements:
-    """Return displacements from the first of two groups to the second.
+@dataclass(frozen=True, eq=False)
+class GroupScores:
+    """Efficient scores of blocks on one map, in whitened coordinates, where the information of all is 1."""
 
-    ``apart`` is the difference of the refitted maps, (n, p), ``spread`` their unit; ``seen``, (n,), are the objects
-    that both groups were asked about.
+    blocks: Blocks
+    scores: FloatArray  # (b, r)
+    taken: FloatArray  # (N_RESTORED, b, r): draws of what the fit has taken from them
+    shares: FloatArray  # (k, r, r): the information of each group
+    ridge: FloatArray  # (r, r): the precision of departures
+    unwhiten: FloatArray  # (d, r): from whitened to coordinates
+    shape: tuple[int, int]  # (n, q)
+
+    def contributions(self, group: int, draw: int | None = None) -> FloatArray:
+        """Return what blocks add to the contrast of one group with the others, (b, r).
+
+        That is D_g = U_g - I_g U, whose blocks' scores have, in a draw, what the fit has taken from them.
+        """
+        scores = self.scores if draw is None else self.scores + self.taken[draw]
+        return np.where((self.blocks.groups == group)[:, None], scores, 0.0) - scores @ self.shares[group]
+
+    def contrast(self, group: int) -> FloatArray:
+        """Return D_g, (r,)."""
+        return self.contributions(group).sum(axis=0)
+
+    def contrast_information(self, group: int) -> FloatArray:
+        """Return K_g = I_g - I_g^2, the covariance of D_g, (r, r)."""
+        return self.shares[group] - self.shares[group] @ self.shares[group]
+
+
+def efficient_scores(
+    responses: Responses,
+    fitted: CommonMap,
+    groups: NDArray[np.intp],
+    n_groups: int,
+    rng: np.random.Generator,
+) -> GroupScores:
+    """Return the efficient scores of people on a map."""
+    blocks = Blocks.of(responses.people, groups, n_groups)
+    size = fitted.points.size + n_groups
+    informations, total = np.zeros((n_groups, size, size)), np.zeros(size)
+    for part in jacobians(responses, fitted, groups, n_groups):
+        total += part.residuals @ part.derivatives
+        for g in range(n_groups):
+            inside = part.derivatives[groups[part.chosen] == g]
+            informations[g] += inside.T @ inside
+    values, vectors = eigh(informations.sum(axis=0))
+    known = values > MIN_EIGENVALUE * values[-1]
+    unwhiten = vectors[:, known] / np.sqrt(values[known])
+    # The scores of all sum to 0 where the map fits best: each block has lost its information times their true sum.
+    lost = rng.standard_normal((unwhiten.shape[1], N_RESTORED)) - (total @ unwhiten)[:, None]
+    b = len(blocks.groups)
+    scores, taken = np.zeros((b, unwhiten.shape[1])), np.zeros((N_RESTORED, b, unwhiten.shape[1]))
+    for part in jacobians(responses, fitted, groups, n_groups):
+        whitened = part.derivatives @ unwhiten
+        which, inside = np.unique(blocks.of_rows[part.chosen], return_inverse=True)
+        sums = _sums(inside, len(which))
+        scores[which] += sums @ (part.residuals[:, None] * whitened)
+        for draw, along in enumerate((whitened @ lost).T):
+            taken[draw, which] += sums @ (along[:, None] * whitened)
+    shares = np.stack([unwhiten.T @ each @ unwhiten for each in informations])
+    precision = departure_precision(fitted, DEPARTURE)
+    return GroupScores(blocks, scores, taken, shares, precision * unwhiten.T @ unwhiten, unwhiten, fitted.points.shape)
+
+
+def _flips(count: int, blocks: Blocks, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Return random signs of blocks, (c, b), some at a time; a person's blocks are flipped together."""
+    people, whose = np.unique(blocks.people, return_inverse=True)
+    for start in range(0, count, _CHUNK_FLIPS):
+        size = min(_CHUNK_FLIPS, count - start)
+        yield rng.choice([-1.0, 1.0], size=(size, len(people)))[:, whose]
+
+
+def _combined(as_large: NDArray[np.intp], count: int) -> FloatArray:
+    """Return one p-value for those of all draws, (draws, ...), of which each alone is exact.
+
+    Their normal scores have a common part, and one of each draw, whose variance is that between draws: the mean score
+    has the variance of the common part and a share of the other.
     """
-    p = apart.shape[1]
-    second = blocks.groups == 1
-    share = float(found.weights[second].sum() / found.weights.sum())
-    steps = (1 / share + 1 / (1 - share)) / 2 * found.shifts[second].sum(axis=0)
-    length = float(np.linalg.norm(steps[seen]))
-    steps *= float(np.linalg.norm(apart[seen])) / length if length > 0 else 0.0
-    vectors = np.where(seen[:, None], steps, np.nan)
-    lengths = np.linalg.norm(vectors, axis=1)
-    unit = np.maximum(test.expected_object_statistics / p, np.finfo(float).tiny)
-    squared = test.object_statistics / unit
-    deviations = lengths / np.sqrt(np.where(squared > 0, squared, np.nan))
-    corrected = lengths * np.sqrt(np.maximum(1 - p / np.where(squared > 0, squared, np.nan), 0))
-    lows, highs = length_intervals(squared, test.critical(1 - level) / unit, p, level)
-    return Displacements(
-        vectors, *(each / spread for each in (lengths, corrected, lows * deviations, highs * deviations))
-    )
+    p_values = np.minimum((1 + as_large) / (1 + count), 1 - 1 / (2 + 2 * count))
+    normal = ndtri(p_values)
+    own = np.minimum(normal.var(axis=0, ddof=1), _MAX_OWN_VARIANCE)
+    return np.asarray(ndtr(normal.mean(axis=0) / np.sqrt(1 - own * (1 - 1 / len(normal)))))
 
 
-def length_intervals(
-    squared: FloatArray, critical: FloatArray, n_components: int, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return intervals of lengths from their observed squares, in units of their deviation.
+def sign_flip_test(scores: GroupScores, count: int, rng: np.random.Generator) -> SignFlipTest:
+    """Test whether groups matter for the map as a whole: T against its values with signs of people flipped."""
+    n_groups = scores.blocks.n_groups
+    contrasted = range(1, n_groups) if n_groups == 2 else range(n_groups)  # of two groups, one is minus the other
+    factors = {g: cho_factor(scores.contrast_information(g) + scores.ridge, lower=True)[0] for g in contrasted}
 
-    They leave 0 where a square is above the critical one, which is chi-square's quantile for a single length.
+    def standardized(group: int, values: FloatArray) -> FloatArray:
+        return np.asarray(solve_triangular(factors[group], values.T, lower=True).T)
+
+    statistic = sum(float(np.square(standardized(g, scores.contrast(g)[None])).sum()) for g in contrasted)
+    of_draws = [
+        np.concatenate([standardized(g, scores.contributions(g, draw)) for g in contrasted], axis=1)
+        for draw in range(N_RESTORED)
+    ]
+    as_large = np.zeros(N_RESTORED, dtype=np.intp)
+    for signs in _flips(count, scores.blocks, rng):
+        for draw, each in enumerate(of_draws):
+            as_large[draw] += (np.square(signs @ each).sum(axis=1) >= statistic * (1 - ROUNDING)).sum()
+    smallest = max(1 / (1 + count), 2.0 ** (1 - scores.blocks.n_people))
+    return SignFlipTest(statistic, float(_combined(as_large, count)), count, smallest)
+
+
+def object_p_values(scores: GroupScores, which: NDArray[np.intp], count: int, rng: np.random.Generator) -> FloatArray:
+    """Return p-values of displacements of some objects between two groups, for the family of them (maxT).
+
+    The statistic of an object is the squared length of s = (K + R)^-1 D at it, in units of its covariance under the
+    model, times how far the contributions of people are from it.
     """
-    tail = 0.5 + level / 2
-    factor = critical / chi2.ppf(tail, n_components)
+    n, q = scores.shape
+    known = scores.contrast_information(1)
+    step = cho_solve(cho_factor(known + scores.ridge), scores.unwhiten.T).T
+    step = step[: n * q].reshape(n, q, -1)[which]  # (w, q, r)
+    covariance = np.einsum("iar,rs,ibs->iab", step, known, step, optimize=True)
+    values, vectors = np.linalg.eigh(covariance)
+    least = np.maximum(_MIN_VARIANCE * values[:, -1:], np.finfo(float).tiny)
+    standard = np.einsum("iab,iar->ibr", vectors / np.sqrt(np.maximum(values, least))[:, None], step)
+    observed = np.square(standard @ scores.contrast(1)).sum(axis=1)
+    flat = standard.reshape(-1, standard.shape[2])
+    of_draws = []
+    for draw in range(N_RESTORED):
+        each = scores.contributions(1, draw) @ flat.T  # (b, w q)
+        scale = np.square(each).sum(axis=0).reshape(-1, q).sum(axis=1)
+        of_draws.append((each, np.maximum(scale, np.finfo(float).tiny)))
+    as_large = np.zeros((N_RESTORED, len(which)), dtype=np.intp)
+    for signs in _flips(count, scores.blocks, rng):
+        for draw, (each, scale) in enumerate(of_draws):
+            largest = (np.square(signs @ each).reshape(len(signs), -1, q).sum(axis=2) / scale).max(axis=1)
+            as_large[draw] += (largest[:, None] >= observed / scale * (1 - ROUNDING)).sum(axis=0)
+    return _combined(as_large, count)
 
-    def end(tail: float, squared: FloatArray) -> FloatArray:
-        finite = np.clip(squared, 1e-12, _NORMAL_FROM)
-        length = np.sqrt(chndtrinc(finite, n_components, tail))
-        length = np.where(squared < _NORMAL_FROM, length, np.sqrt(squared) - ndtri(tail))
-        return np.where(chndtr(finite, n_components, 0.0) > tail, length, 0.0)
 
-    with np.errstate(invalid="ignore"):
-        lows = np.where(squared > critical, end(tail, squared / factor) * np.sqrt(factor), 0.0)
-        highs = end(1 - tail, np.maximum(squared / factor, n_components)) * np.sqrt(factor)
-    return lows, np.where(np.isinf(factor), np.inf, highs)
+def step_down(
+    responses: Responses,
+    fitted: CommonMap,
+    groups: NDArray[np.intp],
+    scores: GroupScores,
+    tested: NDArray[np.bool_],
+    count: int,
+    alpha: float,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return p-values of displacements between two groups for the family of all objects, (n,).
+
+    The object with the smallest p-value, if that is at most alpha, gets a place of its own in each group; the map is
+    fitted again, and the other objects are tested on it, until none is significant.
+    """
+    p_values, which, least = np.ones(len(tested)), np.flatnonzero(tested), 0.0
+    while len(which) > fitted.points.shape[1]:
+        found = np.maximum(object_p_values(scores, which, count, rng), least)
+        first = int(found.argmin())
+        least = float(found[first])
+        p_values[which] = found
+        if least > alpha:
+            break
+        chosen, which = which[first], np.delete(which, first)
+        p_values[which] = 1.0
+        responses, fitted = _freed(responses, fitted, groups, int(chosen))
+        fitted = fit_common(responses, fitted, 1)
+        scores = efficient_scores(responses, fitted, groups, 2, rng)
+    return p_values
+
+
+def _freed(
+    responses: Responses, fitted: CommonMap, groups: NDArray[np.intp], chosen: int
+) -> tuple[Responses, CommonMap]:
+    """Return responses in which the second group was asked about another object, and the map with that object."""
+    rows = np.where((responses.rows == chosen) & (groups == 1)[:, None], responses.n_objects, responses.rows)
+    points = np.vstack([fitted.points, fitted.points[chosen]])
+    return replace(responses, rows=rows, n_objects=responses.n_objects + 1), replace(fitted, points=points)

@@ -11,29 +11,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nearer._common.formatting import pluralize, quote, quote_all
-from nearer._common.parameters import check_integer, check_level
+from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
-from nearer.comparing.group_models import FittedMap, Responses, cross_predict, fit_common, fit_groups
-from nearer.comparing.group_results import GroupComparison, PairOfGroups, PermutationTest
-from nearer.comparing.group_tests import (
-    LOOSE_DEPARTURE,
-    Blocks,
-    BlockScores,
-    displacements,
-    efficient_scores,
-    permutation_test,
-    untested_displacements,
-)
+from nearer.comparing.group_displacements import GroupMap, displacements, group_map, untested_displacements
+from nearer.comparing.group_models import CommonMap, Responses, departure_precision, fit_departing, fit_maps
+from nearer.comparing.group_prediction import cross_predict
+from nearer.comparing.group_results import GroupComparison, PairOfGroups, SignFlipTest
+from nearer.comparing.group_tests import Blocks, GroupScores, efficient_scores, sign_flip_test, step_down
 from nearer.comparing.results import comparisons_of, holm
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import group_indices, restrict_to_seen, seen_objects, with_positive_weight
+from nearer.data.groups import (
+    group_indices,
+    near_far_codes,
+    restrict_to_seen,
+    seen_objects,
+    trial_indices,
+    with_positive_weight,
+)
 from nearer.data.labels import factorize, is_missing
-from nearer.geometry import align, to_principal_axes
+from nearer.geometry import align
 from nearer.io.answers import Answers
 
 N_PERMUTATIONS = 4999
-_FIRST_LAPSE = 0.05
-_CANDIDATE_DIMENSIONS = (1, 2, 3, 4)  # dimensions
+BOUND = 0.25  # of the spread
+_ALPHA = 0.05
 _MAX_GROUPS = 20
 _NEARLY_ALL = 0.9  # of a person's comparisons
 
@@ -43,11 +44,12 @@ def compare_groups(
     groups: Any,
     *,
     n_components: int | None = None,
+    bound: float = BOUND,
     n_permutations: int = N_PERMUTATIONS,
     level: float = 0.95,
     random_state: RandomState = None,
 ) -> GroupComparison:
-    """Compare groups of people, or conditions: one map for each, and a permutation test over people.
+    """Compare groups of people, or conditions: one map for each, whether they differ, and in which objects.
 
     Parameters
     ----------
@@ -56,18 +58,22 @@ def compare_groups(
         The name of a column that was read with ``also=``; a group for each person; or one for each comparison (or
         answer). None, NaN and "" are left out.
     n_components : int, optional
-        Dimensions of the maps; chosen by the answers of all groups if left out.
+        Dimensions of the maps; as many as predict best if left out. Tests take one more than predict best, or than are
+        given.
+    bound : float, default 0.25
+        The largest displacement that counts as none, as a share of the spread of the map, for claims of equivalence.
     n_permutations : int, default 4999
+        Random signs of people's scores.
     level : float, default 0.95
         Of the intervals.
     random_state : None, int, SeedSequence, Generator or RandomState
-        For permutations, folds and resamples.
+        For starts, folds and signs.
 
     Notes
     -----
-    Read the gains in held-out error first: with many people a test finds differences that do not matter. The p-value is
-    valid if labels of people (or, where people are in several groups, of a person's own answers) are exchangeable; see
-    the page on groups for groups that differ in noise and in size.
+    Read the gains in held-out error and log-loss first: with many people a test finds differences that do not matter.
+    The p-value is valid where groups differ in how noisy they are, in size, and in what they were asked; see the page
+    on groups for how often it errs.
 
     Examples
     --------
@@ -82,44 +88,47 @@ def compare_groups(
     (('old', 'young'), (2, 9, 2), True)
     """
     check_level(level)
+    check_number("bound", bound, above=0)
     check_integer("n_permutations", n_permutations, 19)
     kept = assign_groups(answers, groups)
     comparisons, _ = restrict_to_seen(with_positive_weight(kept.comparisons))
     kept = replace(kept, comparisons=comparisons, groups=kept.groups[kept.comparisons.sample_weight > 0])
     if len(np.unique(kept.groups)) < len(kept.names):
         raise ValueError("a group has no answers of positive weight; leave it out")
-    if n_components is None:
-        from nearer.embedding import STE
-        from nearer.evaluation.dimension import choose_dimension
-
-        candidates = [p for p in _CANDIDATE_DIMENSIONS if p < comparisons.n_objects]
-        n_components = choose_dimension(STE(), comparisons, candidates, random_state=random_state).shown
-    check_integer("n_components", n_components, 1, comparisons.n_objects - 1)
+    if n_components is not None:
+        check_integer("n_components", n_components, 1, comparisons.n_objects - 1)
     rng = stream(random_state, "split")
-    responses, common = Responses.of(comparisons), common_map(comparisons, n_components)
+    responses, n_groups = Responses.of(comparisons), len(kept.names)
     has_people = comparisons.annotators is not None
     unit = "people" if has_people else "trials"  # which are independent
-    units = group_indices(comparisons) if comparisons.annotators is None else factorize(comparisons.annotators)[1]
-    blocks = Blocks.of(units, kept.groups, len(kept.names))
+    units = responses.people if has_people else group_indices(comparisons)
+    blocks = Blocks.of(units, kept.groups, n_groups)
     if has_people and len(blocks.groups) == blocks.n_groups:
         raise ValueError(
             "every group is a single person, so that groups and people cannot be distinguished; "
             "name a column that several people share"
         )
+    common, tested = fit_maps(responses, trial_indices(comparisons), n_components, stream(random_state, "start"))
     prediction, departure = cross_predict(responses, common, kept.groups, units, unit, level, rng)
-    fitted = fit_groups(responses, common, kept.groups, [common] * len(kept.names), departure)
-    scores = efficient_scores(responses, common, blocks) if has_people else None
-    test = None if scores is None else permutation_test(scores, blocks, n_permutations, rng)
-    pairs, notes = _pairs(kept, common, blocks, (scores, test), n_permutations, level, rng)
+    precision = departure_precision(common, departure)
+    parts = [responses.subset(kept.groups == g) for g in range(n_groups)]
+    fitted = np.stack([fit_departing(part, common, precision) for part in parts])
+    scores = efficient_scores(responses, tested, kept.groups, n_groups, rng) if has_people else None
+    test = None if scores is None else sign_flip_test(scores, n_permutations, rng)
+    pairs, notes = _pairs(kept, (common, tested), (scores, test), (bound, level, n_permutations), rng)
+    by_person = common.lapses[responses.people]
     return GroupComparison(
         kept.names,
         comparisons.objects,
-        tuple(np.bincount(blocks.groups, minlength=len(kept.names)).tolist()) if has_people else None,
-        tuple(np.bincount(kept.groups, minlength=len(kept.names)).tolist()),
+        tuple(np.bincount(blocks.groups, minlength=n_groups).tolist()) if has_people else None,
+        tuple(np.bincount(kept.groups, minlength=n_groups).tolist()),
         common.points,
-        align(np.stack([each.points for each in fitted]), common.points),
+        align(fitted, common.points),
         departure,
-        tuple(float(np.mean(each.lapse)) for each in fitted),
+        tuple(float(np.mean(by_person[kept.groups == g])) for g in range(n_groups)),
+        tested.points.shape[1],
+        _overlap(comparisons, kept.groups),
+        float(bound),
         test,
         has_people and blocks.within,
         pairs,
@@ -128,46 +137,34 @@ def compare_groups(
     )
 
 
-def common_map(comparisons: Comparisons, n_components: int) -> FittedMap:
-    """Return the map of all answers with lapses, started at that of STE, along its principal axes."""
-    from nearer.embedding import STE
-
-    start = STE(n_components).fit(comparisons).embedding_
-    fitted = fit_common(Responses.of(comparisons), FittedMap(start - start.mean(axis=0), _FIRST_LAPSE))
-    return FittedMap(to_principal_axes(fitted.points, np.ones(len(start), dtype=bool)), fitted.lapse)
-
-
 def _pairs(
     kept: GroupedComparisons,
-    common: FittedMap,
-    blocks: Blocks,
-    of_all: tuple[BlockScores | None, PermutationTest | None],
-    n_permutations: int,
-    level: float,
+    fitted: tuple[CommonMap, CommonMap],
+    of_all: tuple[GroupScores | None, SignFlipTest | None],
+    settings: tuple[float, float, int],
     rng: np.random.Generator,
 ) -> tuple[tuple[PairOfGroups, ...], list[str]]:
     """Return the result for each pair of groups, and notes on objects that a group was never asked about."""
+    (common, tested), (bound, level, count) = fitted, settings
     responses, n_groups = Responses.of(kept.comparisons), len(kept.names)
-    loose = fit_groups(responses, common, kept.groups, [common] * n_groups, LOOSE_DEPARTURE)
-    maps = [align(each.points, common.points) for each in loose]
-    spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
     seen = np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(n_groups)])
+    spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
+    maps: list[GroupMap] = [group_map(responses.subset(kept.groups == g), common) for g in range(n_groups)]
     pairs = []
     for first, second in combinations(range(n_groups), 2):
-        known, apart = seen[first] & seen[second], maps[second] - maps[first]
-        names = kept.names[first], kept.names[second]
-        (scores, test), of_pair = of_all, blocks
+        known = seen[first] & seen[second]
+        names, (scores, test) = (kept.names[first], kept.names[second]), of_all
         if scores is None or test is None:
-            pairs.append(PairOfGroups(*names, None, None, None, untested_displacements(apart, spread, known)))
+            moves = untested_displacements(maps[first].points, maps[second].points, spread, known)
+            pairs.append(PairOfGroups(*names, None, None, None, moves))
             continue
+        chosen = np.isin(kept.groups, (first, second))
+        of_pair, labels = responses.subset(chosen), (kept.groups[chosen] == second).astype(np.intp)
         if n_groups > 2:
-            chosen = np.isin(kept.groups, (first, second))
-            units = blocks.people[blocks.of_rows[chosen]]
-            of_pair = Blocks.of(units, (kept.groups[chosen] == second).astype(np.intp), 2)
-            scores = efficient_scores(responses.subset(chosen), common, of_pair)
-            test = permutation_test(scores, of_pair, n_permutations, rng)
-        moves = displacements(scores, of_pair, test, apart, spread, level, known)
-        of_objects = np.where(known, test.object_p_values, 1.0)
+            scores = efficient_scores(of_pair, tested, labels, 2, rng)
+            test = sign_flip_test(scores, count, rng)
+        of_objects = step_down(of_pair, tested, labels, scores, known, count, _ALPHA, rng)
+        moves = displacements(maps[first], maps[second], spread, bound, level, known)
         pairs.append(PairOfGroups(*names, test.p_value, None, of_objects, moves))
     corrected = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
     pairs = [pair if pair.p_value is None else replace(pair, p_holm=next(corrected)) for pair in pairs]
@@ -177,6 +174,17 @@ def _pairs(
         if not known.all()
     ]
     return tuple(pairs), notes
+
+
+def _overlap(comparisons: Comparisons, groups: NDArray[np.intp]) -> float:
+    """Return the least share of what two groups were asked that both were: pairs of objects, by how often."""
+    codes = np.unique(np.concatenate(near_far_codes(comparisons.oriented, comparisons.n_objects)), return_inverse=True)[
+        1
+    ]
+    counts = np.zeros((int(groups.max()) + 1, int(codes.max()) + 1))
+    np.add.at(counts, (np.tile(groups, 2), codes), np.tile(comparisons.sample_weight, 2))
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    return min(float(np.minimum(one, other).sum()) for one, other in combinations(shares, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +248,7 @@ def _mixed_people_notes(comparisons: Comparisons, groups: NDArray[np.intp], name
     return [
         f"{pluralize(len(slips), 'person has', 'people have')} nearly all comparisons in one group and a few in "
         f"another, such as {quote(people[slips[0]])}: {such}. If each person is of one group, correct the "
-        "column: as it is, labels are permuted within people, who are compared with themselves"
+        "column: as it is, people are compared with themselves"
     ]
 
 
