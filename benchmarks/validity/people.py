@@ -7,13 +7,15 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import pdist, squareform
 from scipy.special import expit
 
 from benchmarks.validity.ellipses import held
 from benchmarks.validity.rates import Outcome, Rate
 from nearer import Comparisons
 from nearer._common.arrays import FloatArray
-from nearer.comparing import compare_people
+from nearer.comparing import compare_people, correlate_people
+from nearer.comparing.matrix_tests import spearman
 from nearer.embedding import PosteriorEmbedding
 from nearer.sampling.differences import PeopleDifferences
 
@@ -34,9 +36,10 @@ _N, _SLOPE, _OFFSET, _LAPSE = 20, 5.0, 0.1, 0.03
 
 
 class World(NamedTuple):
-    """The common map, logarithms of weights relative to means over people and axes, and answers."""
+    """The common map, those of people, logarithms of weights relative to means over people and axes, and answers."""
 
     points: FloatArray
+    own: FloatArray
     log_weights: FloatArray
     answers: Comparisons
 
@@ -60,7 +63,7 @@ def world(
     logs = logs[np.unique(who)]
     logs = logs - logs.mean(axis=0)
     answers = Comparisons.from_triplets(rows, y, annotators=who, n_objects=_N)
-    return World(points, logs - logs.mean(axis=1, keepdims=True), answers)
+    return World(points, own, logs - logs.mean(axis=1, keepdims=True), answers)
 
 
 def _fit(answers: Comparisons, rng: np.random.Generator) -> tuple[PosteriorEmbedding, PeopleDifferences]:
@@ -105,6 +108,16 @@ def spreads(rng: np.random.Generator, *, which: str, **how: float) -> Outcome:
     return Outcome(int(interval.low <= how[which] <= interval.high))
 
 
+def correlations(rng: np.random.Generator, *, people: int, each: int, maps: float) -> Outcome:
+    """How many intervals hold the correlation of a model with the map of their person."""
+    of = world(rng, people=people, each=each, maps=maps)
+    model, _ = _fit(of.answers, rng)
+    predicted = pdist(of.points + 0.4 * rng.normal(size=of.points.shape))
+    found = correlate_people(model, squareform(predicted))
+    true = np.array([spearman(pdist(own), predicted) for own in of.own])
+    return Outcome(int(((found.lows <= true) & (true <= found.highs)).sum()), people)
+
+
 def differ(rng: np.random.Generator, **how: float) -> Outcome:
     """Whether people are said to differ, by held-out answers."""
     of = world(rng, **how)  # type: ignore[arg-type]
@@ -115,6 +128,7 @@ def differ(rng: np.random.Generator, **how: float) -> Outcome:
 
 
 _WEIGHTS, _ELLIPSES = "intervals of weights", "ellipses of the common map"
+_CORRELATIONS = "intervals of the correlation of a model with each person"
 _SPREADS, _AXES, _DIFFER = "intervals of spreads over people", "people weigh axes differently", "people differ"
 _FEW, _MANY = {"people": 12, "each": 100}, {"people": 30, "each": 100}
 _BOTH = {"weights": 0.7, "maps": 0.4}
@@ -138,6 +152,8 @@ RATES = [
          partial(spreads, which="weights", **_FEW, **_BOTH), 100, 0.90, 0.98),
     Rate(_SPREADS, "of departures; 12 people, weights and maps of their own", "coverage",
          partial(spreads, which="maps", **_FEW, **_BOTH), 100, 0.90, 0.98),
+    Rate(_CORRELATIONS, "12 people, maps of their own", "coverage",
+         partial(correlations, **_FEW, maps=0.4), 60, 0.92, 0.98),
     Rate(_ELLIPSES, "12 people, effort and noise differ", "coverage",
          partial(ellipses, **_FEW, noise=True), 60, 0.92, 0.97),
     Rate(_ELLIPSES, "12 people, maps of their own", "coverage", partial(ellipses, **_FEW, maps=0.4), 60, 0.92, 0.97),

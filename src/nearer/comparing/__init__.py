@@ -27,6 +27,7 @@ from nearer.comparing.matrix_tests import (
 )
 from nearer.comparing.methods import MethodComparison, MethodScore, compare_methods
 from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_people
+from nearer.comparing.people_matrices import PeopleCorrelations, correlate_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.evaluation.distances import Distances, distance_matrix
 
@@ -51,6 +52,7 @@ __all__ = [
     "PairOfGroups",
     "PartialMantelTest",
     "PeopleComparison",
+    "PeopleCorrelations",
     "PropertyFit",
     "PropertyFits",
     "SignFlipTest",
@@ -60,6 +62,7 @@ __all__ = [
     "compare_matrices",
     "compare_methods",
     "compare_people",
+    "correlate_people",
     "distance_matrix",
     "fit_properties",
     "full_posterior",
