@@ -127,7 +127,8 @@ def predictive_checks(
     ``first_chosen``. The p-values of the last two are conservative.
 
     Rows of one trial are not independent, and how a trial of several rows would be answered is not modeled: its
-    residuals are replicated by random signs, the same for all rows.
+    residuals are replicated by random signs, the same for all rows. Draws must have converged: where they have not, as
+    may be with solver="fast" and many answers, what the map lacks looks like agreement about questions.
 
     Parameters
     ----------
