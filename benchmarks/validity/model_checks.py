@@ -26,9 +26,9 @@ deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own maps*: each
 with this standard deviation (objects have 1). *Own weights*: of the two dimensions, with this standard deviation of
 their logarithms. *Weights of anchors*: which dimension counts depends on the object that others are compared with,
 whoever answers (standard deviation of the logarithms). *Effects of questions*: each question has log-odds of its own,
-with this standard deviation, that no map has. *No noise but lapses*: log-odds are a hundred times as large, so that
-answers are sure wherever a map is right, and chains converge slowly. *Position*: this share of answers is the first
-option, whatever is asked. Posteriors are of the fast sampler, with three dimensions at most, and 99 replications.
+with this standard deviation, that no map has. Where *log-odds are larger*, answers are sure wherever a map is right,
+and chains converge slowly. *Position*: this share of answers is the first option, whatever is asked. Posteriors are of
+the fast sampler, with three dimensions at most, and 99 replications.
 """
 _N_OBJECTS, _N_PEOPLE = 12, 12
 Check = Literal["views", "questions", "triads", "position"]
@@ -101,10 +101,12 @@ def _rate(check: Check, name: str, world: World, kind: Literal["size", "power"],
     return Rate(_CHECKS[check], f"{name}; {answers}", kind, run, n_runs, 0.0, high)
 
 
-def _without_noise(check: Check, n_answers: int) -> Rate:
-    """Return the rate, without a target, where answers are right but for lapses."""
-    run = partial(rejects, world=World(slope=300.0, n_answers=n_answers), check=check)
-    return Rate(_CHECKS[check], f"no noise but lapses; {n_answers} answers each", "size", run, 100)
+def _steep(check: Check, slope: float) -> Rate:
+    """Return the rate where answers have hardly any noise, but for lapses."""
+    run = partial(rejects, world=World(slope=slope), check=check)
+    return Rate(
+        _CHECKS[check], f"log-odds {slope / 3:.0f} times as large; 60 answers each", "size", run, 100, 0.0, 0.07
+    )
 
 
 RATES = [
@@ -123,5 +125,5 @@ RATES = [
     _rate("triads", "effects of questions 2", World(question_effects=2.0, n_answers=200), "power", 50),
     _rate("position", "position 4%", World(position=0.04), "power", 100),
     _rate("position", "position 8%", World(position=0.08), "power", 100),
-    *(_without_noise(check, n_answers) for check in _SCORES for n_answers in (60, 200)),
+    *(_steep(check, slope) for slope in (9.0, 300.0) for check in _SCORES),
 ]
