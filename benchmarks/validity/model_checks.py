@@ -26,8 +26,9 @@ deviations 0.4 of the logarithm and 1 of the logit, around 3%). *Own maps*: each
 with this standard deviation (objects have 1). *Own weights*: of the two dimensions, with this standard deviation of
 their logarithms. *Weights of anchors*: which dimension counts depends on the object that others are compared with,
 whoever answers (standard deviation of the logarithms). *Effects of questions*: each question has log-odds of its own,
-with this standard deviation, that no map has. *Position*: this share of answers is the first option, whatever is
-asked. Posteriors are of the fast sampler, with three dimensions at most, and 99 replications.
+with this standard deviation, that no map has. Where *log-odds are larger*, answers are sure wherever a map is right,
+and chains converge slowly. *Position*: this share of answers is the first option, whatever is asked. Posteriors are of
+the fast sampler, with three dimensions at most, and 99 replications.
 """
 _N_OBJECTS, _N_PEOPLE = 12, 12
 Check = Literal["views", "questions", "triads", "position"]
@@ -39,6 +40,7 @@ class World:
 
     n_answers: int = 60
     uneven: bool = False  # half of the people give a fifth of the answers of the others
+    slope: float = 3.0
     slope_spread: float = 0.4
     lapse_spread: float = 1.0
     own_maps: float = 0.0
@@ -63,7 +65,7 @@ def study(world: World, rng: np.random.Generator) -> tuple[Comparisons, NDArray[
     one, other = ((np.square(anchor - each) * weights).sum(axis=1) for each in (first, second))
     effects = world.question_effects / np.sqrt(2) * rng.normal(size=(_N_OBJECTS,) * 3)
     effect = effects[tuple(rows.T)] - effects[tuple(rows[:, [0, 2, 1]].T)]
-    slopes = 3 * np.exp(world.slope_spread * rng.normal(size=_N_PEOPLE))[person]
+    slopes = world.slope * np.exp(world.slope_spread * rng.normal(size=_N_PEOPLE))[person]
     lapses = expit(-3.5 + world.lapse_spread * rng.normal(size=_N_PEOPLE))[person]
     log_odds = slopes * np.log((0.3 + other) / (0.3 + one)) + effect
     chosen = rng.random(len(rows)) < lapses / 2 + (1 - lapses) * expit(log_odds)
@@ -89,6 +91,7 @@ _CHECKS: dict[Check, str] = {
     "triads": "answers are intransitive beyond noise",
     "position": "the position of options matters",
 }
+_SCORES: tuple[Check, ...] = ("views", "questions")
 
 
 def _rate(check: Check, name: str, world: World, kind: Literal["size", "power"], n_runs: int) -> Rate:
@@ -96,6 +99,14 @@ def _rate(check: Check, name: str, world: World, kind: Literal["size", "power"],
     high = 0.07 if kind == "size" else 1.0
     run = partial(rejects, world=world, check=check)
     return Rate(_CHECKS[check], f"{name}; {answers}", kind, run, n_runs, 0.0, high)
+
+
+def _steep(check: Check, slope: float) -> Rate:
+    """Return the rate where answers have hardly any noise, but for lapses."""
+    run = partial(rejects, world=World(slope=slope), check=check)
+    return Rate(
+        _CHECKS[check], f"log-odds {slope / 3:.0f} times as large; 60 answers each", "size", run, 100, 0.0, 0.07
+    )
 
 
 RATES = [
@@ -114,4 +125,5 @@ RATES = [
     _rate("triads", "effects of questions 2", World(question_effects=2.0, n_answers=200), "power", 50),
     _rate("position", "position 4%", World(position=0.04), "power", 100),
     _rate("position", "position 8%", World(position=0.08), "power", 100),
+    *(_steep(check, slope) for slope in (9.0, 300.0) for check in _SCORES),
 ]

@@ -169,6 +169,16 @@ def test_own_maps_are_views_and_effects_of_questions_are_not():
     assert found["triads"].observed > found["triads"].expected
 
 
+def test_answers_without_noise_pass_though_a_refit_is_not_linear():
+    judged = study(60)
+    points = np.random.default_rng(0).normal(size=(N_OBJECTS, 2))
+    anchor, first, _, second = judged.oriented.T
+    near = np.square(points[anchor] - points[first]).sum(axis=1)
+    far = np.square(points[anchor] - points[second]).sum(axis=1)
+    found = checked(replace(judged, rows=judged.oriented[:, [0, 1, 3]], answers=np.where(near < far, 1, -1)))
+    assert min(check.p_value for check in found.checks) > 0.05
+
+
 def test_a_habit_of_the_first_option_is_found():
     judged = study()
     habit = np.random.default_rng(1).random(len(judged)) < 0.6

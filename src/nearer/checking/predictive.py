@@ -21,6 +21,9 @@ posterior is normal around the draw that gave them, to first order, so that resi
 probabilities divided by their deviations, W the weights of rows and Lambda the prior precision, become
 
 .. math:: r - J (J^T W J + \Lambda)^{-1} J^T W r + J \epsilon, \qquad \epsilon \sim N(0, (J^T W J + \Lambda)^{-1}).
+
+Where the log-odds of a typical answer scatter by more than 4 over draws, as without noise, this is no approximation,
+and these two are compared as the others are.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ _N_DRAWS = 200
 _N_REFITTED_DRAWS = 20
 _MIN_AXIS_SHARE = 0.01  # of the variance of a map: axes below it hardly change an answer
 _MIN_VARIANCE = 1e-9  # of an answer
+_MAX_SPREAD = 4.0  # of log-odds over draws: beyond, probabilities are no linear function of the unknowns
 
 
 class _Statistic(Protocol):
@@ -125,10 +129,11 @@ def predictive_checks(
     depend on what they are compared with, or dimensions are missing; needs questions that were answered more than once.
     "triads": answers are more often intransitive than a map with noise explains; needs trials of one comparison, and 30
     triads. "position": the option shown first is chosen more or less often than the map predicts; needs
-    ``first_chosen``. The p-values of the last two are conservative.
+    ``first_chosen``. The p-values of the last two are conservative; of all, where answers are all but free of noise.
 
     Rows of one trial are not independent, and how a trial of several rows would be answered is not modeled: its
-    residuals are replicated by random signs, the same for all rows.
+    residuals are replicated by random signs, the same for all rows. Draws must have converged: where they have not, as
+    may be with solver="fast" and many answers, what the map lacks looks like agreement about questions.
 
     Parameters
     ----------
@@ -175,9 +180,11 @@ def predictive_checks(
         if chosen.shape != (len(comparisons),):
             raise ValueError(f"first_chosen needs a value for each of {len(comparisons)} comparisons")
         statistics["position"] = _Position(np.where(chosen[comparisons.sample_weight > 0], 1.0, -1.0))
+    log_odds = np.array([answered.draw(number).log_odds for number in range(answered.n_draws)])
+    is_linear = float(np.median(log_odds.std(axis=0))) <= _MAX_SPREAD
     found = []
     for name, statistic in statistics.items():
-        compare = _by_refits if isinstance(statistic, _CrossProducts) else _by_draws
+        compare = _by_refits if isinstance(statistic, _CrossProducts) and is_linear else _by_draws
         observed, replicated = compare(statistic, answered, n_replications, rng)
         two_sided = name == "position"
         reached = np.abs(replicated) >= np.abs(observed) if two_sided else replicated >= observed
