@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ REAL = {
     "eggs30": Source("eggs30", None, 2),
     "food": Source("food", None, 3),
 }
-SIMULATED = {
+SIMULATED: dict[str, dict[str, Any]] = {
     "people alike": {"people": 20, "each": 75},
     "maps of their own": {"people": 20, "each": 375, "maps": 1.0},
 }
@@ -61,7 +61,7 @@ def answers(name: str, seed: int) -> Comparisons:
     """Return the answers of at most 60 people."""
     rng = np.random.default_rng([seed, 5])
     if name in SIMULATED:
-        return simulated(rng, **SIMULATED[name]).answers  # type: ignore[arg-type]
+        return simulated(rng, **SIMULATED[name]).answers
     path = find_file(REAL[name].file)
     if path is None:
         raise ValueError(f"{REAL[name].file}.npz is not there")

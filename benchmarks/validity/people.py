@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
@@ -75,14 +75,14 @@ def _fit(answers: Comparisons, rng: np.random.Generator) -> tuple[PosteriorEmbed
     return model, model.differences_
 
 
-def identifies(rng: np.random.Generator, **how: float) -> Outcome:
+def identifies(rng: np.random.Generator, **how: Any) -> Outcome:
     """Whether the axes are said to be identified."""
-    return Outcome(int(_fit(world(rng, **how).answers, rng)[1].axes_identified))  # type: ignore[arg-type]
+    return Outcome(int(_fit(world(rng, **how).answers, rng)[1].axes_identified))
 
 
-def weights(rng: np.random.Generator, **how: float) -> Outcome:
+def weights(rng: np.random.Generator, **how: Any) -> Outcome:
     """How many of the intervals hold the weight of their person, where the axes are identified."""
-    of = world(rng, **how)  # type: ignore[arg-type]
+    of = world(rng, **how)
     model, found = _fit(of.answers, rng)
     if not found.axes_identified:
         return Outcome(0, 0)
@@ -94,16 +94,16 @@ def weights(rng: np.random.Generator, **how: float) -> Outcome:
     return Outcome(int(inside[:, 0].sum()), len(inside))  # of two axes the second has the inverse
 
 
-def ellipses(rng: np.random.Generator, **how: float) -> Outcome:
+def ellipses(rng: np.random.Generator, **how: Any) -> Outcome:
     """How many ellipses of the common map hold the place of their object."""
-    of = world(rng, **how)  # type: ignore[arg-type]
+    of = world(rng, **how)
     model, _ = _fit(of.answers, rng)
     return held(of.points, model.embedding_, model.covariances_)
 
 
-def spreads(rng: np.random.Generator, *, which: str, **how: float) -> Outcome:
+def spreads(rng: np.random.Generator, *, which: str, **how: Any) -> Outcome:
     """Whether the interval holds the spread over people: of weights, or of departures."""
-    _, found = _fit(world(rng, **how).answers, rng)  # type: ignore[arg-type]
+    _, found = _fit(world(rng, **how).answers, rng)
     interval = found.weight_spread if which == "weights" else found.departure_spread
     return Outcome(int(interval.low <= how[which] <= interval.high))
 
@@ -118,9 +118,9 @@ def correlations(rng: np.random.Generator, *, people: int, each: int, maps: floa
     return Outcome(int(((found.lows <= true) & (true <= found.highs)).sum()), people)
 
 
-def differ(rng: np.random.Generator, **how: float) -> Outcome:
+def differ(rng: np.random.Generator, **how: Any) -> Outcome:
     """Whether people are said to differ, by held-out answers."""
-    of = world(rng, **how)  # type: ignore[arg-type]
+    of = world(rng, **how)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = compare_people(of.answers, 2, n_splits=3, random_state=int(rng.integers(2**31)))
@@ -130,8 +130,9 @@ def differ(rng: np.random.Generator, **how: float) -> Outcome:
 _WEIGHTS, _ELLIPSES = "intervals of weights", "ellipses of the common map"
 _CORRELATIONS = "intervals of the correlation of a model with each person"
 _SPREADS, _AXES, _DIFFER = "intervals of spreads over people", "people weigh axes differently", "people differ"
-_FEW, _MANY = {"people": 12, "each": 100}, {"people": 30, "each": 100}
-_BOTH = {"weights": 0.7, "maps": 0.4}
+_FEW: dict[str, Any] = {"people": 12, "each": 100}
+_MANY: dict[str, Any] = {"people": 30, "each": 100}
+_BOTH: dict[str, Any] = {"weights": 0.7, "maps": 0.4}
 
 RATES = [
     Rate(_AXES, "12 people alike, 100 answers each", "size", partial(identifies, **_FEW), 200, 0.0, 0.05),

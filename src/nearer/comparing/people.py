@@ -255,7 +255,7 @@ def compare_people(
     assert differences is not None
     return PeopleComparison(
         people=differences.people, objects=model.objects_, noise=losses[0], weighted=losses[1], own_maps=losses[2],
-        weight_spread=tuple(differences.weight_spread), departure_spread=tuple(differences.departure_spread),
+        weight_spread=differences.weight_spread, departure_spread=differences.departure_spread,
         weights=differences.weights, weight_intervals=differences.weight_intervals, departures=differences.departures,
         departure_intervals=differences.departure_intervals, kinds=differences.kinds,
         kind_weights=differences.kind_weights, embedding=model.embedding_,

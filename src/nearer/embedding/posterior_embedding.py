@@ -96,9 +96,9 @@ class PosteriorSample:
         draws = draw_annotator_effects(model, unknowns, draws_of(larger, all_unknowns), rng)
         if features is not None:
             compared = np.union1d(compared, np.flatnonzero(features.has_features))
-        people = None
-        if model.comparisons.n_annotators:
-            labels = factorize(with_positive_weight(comparisons).annotators)[0]
+        people, annotators = None, with_positive_weight(comparisons).annotators
+        if model.comparisons.n_annotators and annotators is not None:
+            labels = factorize(annotators)[0]
             people = PeopleDraws.of(model, unknowns, labels, positions, rng)
         return cls(larger, all_unknowns, compared, draws, reliability, kernels, people)
 

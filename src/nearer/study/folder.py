@@ -406,8 +406,8 @@ def _people(study: Study) -> PeopleRecord | None:
         PersonRecord(str(found.people[k]), float(found.departures[k]), *found.departure_intervals[k].tolist())
         for k in order
     ]
-    weights, departures = tuple(found.weight_spread), tuple(found.departure_spread)
-    return PeopleRecord(weights, departures, found.axes_identified, len(found.kind_weights), tuple(farthest))
+    spreads = found.weight_spread, found.departure_spread
+    return PeopleRecord(*spreads, found.axes_identified, len(found.kind_weights), tuple(farthest))
 
 
 def _median_seconds(study: Study) -> dict[Any, float]:
