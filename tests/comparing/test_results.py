@@ -61,7 +61,7 @@ FILES = {
     "maps": {"comparison.json", "displacements.csv", "maps.png", "maps.pdf"},
     "matrices": {"comparison.json", "rsa.csv", "rsa.png", "rsa.pdf"},
     "methods": {"comparison.json", "methods.csv", "methods.png", "methods.pdf"},
-    "people": {"comparison.json", "weights.csv", "embedding.csv", "people.png", "people.pdf"},
+    "people": {"comparison.json", "weights.csv", "departures.csv", "embedding.csv", "people.png", "people.pdf"},
     "properties": {"properties.json", "properties.csv"},
 }  # fmt: skip
 
