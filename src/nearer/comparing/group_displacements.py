@@ -43,7 +43,7 @@ def group_map(responses: Responses, common: CommonMap) -> GroupMap:
     fitted = replace(common, points=fit_departing(responses, common, precision))
     nobody = np.zeros(len(responses.people), np.intp)  # is in another group
     parts = list(jacobians(responses, fitted, nobody, 1))
-    values, vectors = eigh(sum(part.derivatives.T @ part.derivatives for part in parts))
+    values, vectors = eigh(np.sum([part.derivatives.T @ part.derivatives for part in parts], axis=0))
     known = values > MIN_EIGENVALUE * values[-1]
     roots = np.sqrt(values[known])
     whiten, step = vectors[:, known] / roots, vectors[:, known] * (roots / (values[known] + precision))
