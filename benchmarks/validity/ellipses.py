@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -121,7 +121,7 @@ def of_bootstrap(
 
 
 _POSTERIOR, _BOOTSTRAP = "Ellipses of the posterior", "Ellipses of the bootstrap"
-_ASKED = {"low": 0.92, "high": 0.98}
+_ASKED: dict[str, Any] = {"low": 0.92, "high": 0.98}
 
 RATES = [
     Rate(_POSTERIOR, "2-D, people alike", "coverage", partial(of_posterior, n_dimensions=2), 100, **_ASKED),

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 from zlib import crc32
@@ -71,7 +71,7 @@ class Rate:
     n_runs: int = 200
     low: float = 0.0
     high: float = 1.0
-    studies: str = ""
+    studies: str = field(default="", kw_only=True)
 
     @property
     def name(self) -> str:

@@ -1,10 +1,10 @@
 """Two groups of people.
 
 Do experts hear instruments as others do? `compare_groups` makes a map of each group and lays both onto each other.
-Whether they differ at all is a permutation test: the names of the groups are dealt out to people anew, thousands of
-times. Which objects lie elsewhere is tested for all of them together, so that a red arrow is hardly ever luck alone.
+Whether they differ at all is a score test over people, whose signs are flipped at random, thousands of times. Which
+objects lie elsewhere is tested for all of them together, so that a red arrow is hardly ever luck alone.
 
-For these simulated experts eight of 24 instruments lie elsewhere, and most of them are found. The cello is not among
+For these simulated experts eight of 24 instruments lie elsewhere, and all are found. The cello is not among
 the eight: comparisons only say where an object lies relative to others, and the double bass and the bassoon beside it
 did move. The program does the same: `nearer compare answers.csv --by group -o out`.
 """

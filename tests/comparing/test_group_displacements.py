@@ -23,7 +23,7 @@ def test_the_interval_of_a_length_holds_it(length):
     vectors = rng.normal(size=(2000, 2)) + np.array([length, 0])
     noise = SquaredLength.of(np.tile(np.eye(2), (2000, 1, 1)), NO_END, 0.9)
     lows, highs = noise.interval(np.square(vectors).sum(axis=1), 0.9)
-    assert ((lows <= length) & (length <= highs)).mean() == pytest.approx(0.9 if length > 2 else 0.95, abs=0.02)
+    assert ((lows <= length) & (length <= highs)).mean() == pytest.approx(0.9 if length else 0.95, abs=0.02)
 
 
 def test_few_people_make_intervals_wider():

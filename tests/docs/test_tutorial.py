@@ -75,7 +75,7 @@ def check_what_a_paper_needs(study):
     page = (study / "map" / "report.html").read_text(encoding="utf-8")
     assert "138 rows" in page  # of TEST and those who guess
     found = json.loads((study / "groups" / "comparison.json").read_text(encoding="utf-8"))
-    assert found["test"]["p_value"] == 0.01  # the least of 99 permutations
+    assert found["test"]["p_value"] == pytest.approx(0.01)  # the least of 99 permutations
     planted = set(lab_moved())
     moved = {
         row["object"]

@@ -43,7 +43,7 @@ def group_map(responses: Responses, common: CommonMap) -> GroupMap:
     fitted = replace(common, points=fit_departing(responses, common, precision))
     nobody = np.zeros(len(responses.people), np.intp)  # is in another group
     parts = list(jacobians(responses, fitted, nobody, 1))
-    values, vectors = eigh(sum(part.derivatives.T @ part.derivatives for part in parts))
+    values, vectors = eigh(np.sum([part.derivatives.T @ part.derivatives for part in parts], axis=0))
     known = values > MIN_EIGENVALUE * values[-1]
     roots = np.sqrt(values[known])
     whiten, step = vectors[:, known] / roots, vectors[:, known] * (roots / (values[known] + precision))
@@ -131,14 +131,9 @@ class SquaredLength:
         return cls(squared / total * (stdtrit(freedom, tail) / ndtri(tail)) ** 2, total**2 / squared)
 
     def interval(self, squares: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the lengths under which squares are neither too large nor too small.
-
-        For the high end a square counts as its mean under noise alone at least, or it would be 0 where two maps agree
-        by chance.
-        """
+        """Return the lengths under which squares are neither too large nor too small; they hold the observed ones."""
         tail = 0.5 + level / 2
-        at_least = np.where(np.isnan(squares), np.nan, np.maximum(squares, self.freedom * self.scale))
-        return self._length(squares, tail), self._length(at_least, 1 - tail)
+        return self._length(squares, tail), np.maximum(self._length(squares, 1 - tail), np.sqrt(squares))
 
     def _length(self, squares: FloatArray, tail: float) -> FloatArray:
         """Return the lengths under which the chance of squares as small is ``tail``; 0 where it is less for any."""

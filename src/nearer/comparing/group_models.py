@@ -15,10 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
@@ -66,7 +67,7 @@ class Responses:
         n_people = int(people.max()) + 1
         return cls(rows, comparisons.sample_weight.astype(np.float64), people, n_people, comparisons.n_objects)
 
-    def subset(self, chosen: NDArray[np.bool_]) -> Responses:
+    def subset(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> Responses:
         """Return some of the responses, of the same people."""
         return replace(self, rows=self.rows[chosen], weights=self.weights[chosen], people=self.people[chosen])
 
@@ -176,15 +177,14 @@ def _update_map(responses: Responses, start: CommonMap, n_iterations: int, toler
         return cost - value, np.concatenate([by_points.ravel(), [by_kernel, by_steepness]])
 
     first = np.concatenate([start.points.ravel(), [start.log_kernel, start.steepness]])
-    limits = [(None, None)] * count
-    limits += [(-bound, bound) for bound in (_LOG_KERNEL_BOUND, _STEEPNESS_BOUND)]
-    found = _minimize(objective, first, n_iterations, tolerance, limits)
+    ends = np.array([np.inf] * count + [_LOG_KERNEL_BOUND, _STEEPNESS_BOUND])
+    found = _minimize(objective, first, n_iterations, tolerance, Bounds(-ends, ends))
     points = found[:-2].reshape(shape)
     return replace(start, points=points - points.mean(axis=0), log_kernel=float(found[-2]), steepness=float(found[-1]))
 
 
 def _likelihood(
-    responses: Responses, points: FloatArray, slopes: FloatArray, lapses: FloatArray, offset: float
+    responses: Responses, points: FloatArray, slopes: FloatArray | float, lapses: FloatArray | float, offset: float
 ) -> tuple[float, FloatArray, float, float]:
     from nearer.optimize.kernels.people import log_likelihood
 
@@ -200,10 +200,16 @@ def _minimize(
     first: FloatArray,
     n_iterations: int,
     tolerance: float,
-    bounds: list[tuple[float | None, float | None]] | None = None,
+    bounds: Bounds[Any, Any] | None = None,
 ) -> FloatArray:
-    options = {"maxiter": n_iterations, "maxcor": 20, "ftol": tolerance}
-    found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    found = minimize(
+        objective,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": n_iterations, "maxcor": 20, "ftol": tolerance},
+    )
     return np.asarray(found.x)
 
 

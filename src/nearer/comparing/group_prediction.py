@@ -70,13 +70,16 @@ def cross_predict(
     )  # (folds, models)
     chosen = losses[elsewhere[of_units].T, np.arange(3)[:, None], np.arange(len(of_units))]
     best = DEPARTURES[int(losses[:, _OWN].sum(axis=-1).argmin())]
-    sizes = np.bincount(units, responses.weights)
+    sizes = np.bincount(units, responses.weights).astype(np.float64)
     each = np.arange(len(of_units))
     gains = [mean_interval((chosen[a] - chosen[b]) / sizes, sizes, each, level) for a, b in _GAINS]
     log_losses = chosen.sum(axis=1) / sizes.sum()
     judged = wrong[elsewhere[folds, _OWN], np.arange(m)]
-    errors, of_groups = _errors(judged, responses.weights, groups, units, level, n_folds)
-    return CrossPrediction(*errors, *of_groups, log_losses, np.array(gains), n_folds, unit, level), best
+    (errors, lows, highs), (gain, low, high) = _errors(judged, responses.weights, groups, units, level, n_folds)
+    prediction = CrossPrediction(
+        errors, lows, highs, gain, low, high, log_losses, np.array(gains), n_folds, unit, level
+    )
+    return prediction, best
 
 
 def _errors(

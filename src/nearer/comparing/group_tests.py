@@ -75,7 +75,7 @@ def jacobians(responses: Responses, fitted: CommonMap, groups: NDArray[np.intp],
     """Return the Jacobian of all rows, whole people at a time."""
     size = fitted.points.size + n_groups
     order = np.argsort(responses.people, kind="stable")
-    ends = np.flatnonzero(np.diff(responses.people[order], append=-1)) + 1
+    ends = (np.flatnonzero(np.diff(responses.people[order], append=-1)) + 1).tolist()
     start = 0
     for place, end in enumerate(ends):
         following = ends[min(place + 1, len(ends) - 1)]
@@ -123,7 +123,10 @@ def _projected(values: FloatArray, nuisances: FloatArray, people: NDArray[np.int
     second = second - cosine[people] * first
     length = np.sqrt(sums @ np.square(second))
     second = np.where(length[people] > 1e-6, second / np.maximum(length, 1e-6)[people], 0.0)
-    return sum(unit[:, None] * (sums @ (unit[:, None] * values))[people] for unit in (first, second))
+    found = np.zeros_like(values)
+    for unit in (first, second):
+        found += unit[:, None] * np.asarray(sums @ (unit[:, None] * values))[people]
+    return found
 
 
 def _sums(units: NDArray[np.intp], count: int) -> csr_array[np.float64]:
