@@ -41,5 +41,5 @@ def test_only_what_is_done_is_announced(answers, settings, people, monkeypatch):
 def test_every_part_has_a_seed_of_its_own_that_never_changes():
     numbers = {part.name: part.seed_number for part in study_module.ANALYSES}
     assert numbers == {
-        "error": 2, "ceiling": 3, "findings": 4, "places": 5, "annotators": 6, "curve": 7, "distances": 8,
+        "error": 2, "ceiling": 3, "findings": 4, "places": 5, "annotators": 6, "curve": 7, "distances": 8, "people": 9,
     }  # fmt: skip

@@ -27,7 +27,7 @@ from nearer.comparing.matrix_tests import (
 )
 from nearer.comparing.methods import MethodComparison, MethodScore, compare_methods
 from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_people
-from nearer.comparing.people_matrices import PeopleCorrelations, correlate_people
+from nearer.comparing.people_correlations import PeopleCorrelations, correlate_people
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.evaluation.distances import Distances, distance_matrix
 

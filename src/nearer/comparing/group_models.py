@@ -89,8 +89,8 @@ class Population:
     @property
     def shares(self) -> FloatArray:
         """The share of people at each point of the grid."""
-        found = np.square(_GRID_DEVIATIONS / self.slope_deviation) / 2
-        found += np.square((_GRID_LOGITS - self.lapse_center) / self.lapse_deviation) / 2
+        found = 0.5 * np.square(_GRID_DEVIATIONS / self.slope_deviation)
+        found += 0.5 * np.square((_GRID_LOGITS - self.lapse_center) / self.lapse_deviation)
         found = np.exp(found.min() - found)
         return np.asarray(found / found.sum())
 
