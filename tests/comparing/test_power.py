@@ -1,4 +1,4 @@
-"""Power: more people have more, without an effect it is the size of the test, and studies are as they are said to be."""
+"""Power: more people have more, without an effect it is the size, and studies are what they are said to be."""
 
 import json
 

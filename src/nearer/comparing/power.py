@@ -234,7 +234,8 @@ def power_table(found: Sequence[Power]) -> str:
         size = "-" if each.size is None else percent(each.size)
         interval = f"({percent(each.low)} to {percent(each.high)})"
         rows.append([str(each.n_people), str(each.n_answers), percent(each.power), interval, size])
-    first, stopped = found[0], " (stopped early)" if any(each.interrupted for each in found) else ""
+    first = found[0]
+    stopped = f" (stopped after {found[-1].n_studies} of the last)" if found[-1].interrupted else ""
     who = "people of each group, " if first.of == "groups" else ""
     studies = f"{first.n_wanted} studies with the effect and half as many without{stopped}"
     about = f"{who}{pluralize(first.n_objects, 'object')}; {first.described_effect}; {studies} for each row"
