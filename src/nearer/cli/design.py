@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nearer._common.formatting import decimals, format_interval, format_level, format_money, percent, pluralize
 from nearer.cli import argtypes, arguments
-from nearer.cli.argtypes import dimensions, names_or_file, noise, positive, share_or_none
+from nearer.cli.argtypes import dimensions, names_or_file, noise, positive, share, share_or_none
 from nearer.cli.arguments import (
     Commands,
     add_command,
@@ -20,6 +20,7 @@ from nearer.cli.arguments import (
     log_step,
     print_result,
 )
+from nearer.cli.process import INTERRUPTED
 
 if TYPE_CHECKING:
     from nearer.design import Design, NoiseEstimate
@@ -45,6 +46,13 @@ A file of first answers says more than a guess: with --like FILE what they leave
 are and how people differ, is drawn anew for each simulated study, which goes on after these answers. With another
 number of --objects it is a new study, of objects and people like these. With --at M the error that M answers will reach
 is predicted.
+
+With --power the plan says how likely a study detects that two groups differ, that people weigh axes differently, or
+that a model correlates with the map:
+
+  nearer plan --objects 20 --power groups --people 20,40 --answers 50 --effect 0.5    an object moved by half the spread
+  nearer plan --objects 20 --power people --people 30 --answers 50,100 --effect 0.7   standard deviation of log weights
+  nearer plan --objects 20 --power models --people 10 --answers 30 --effect 0.3       correlation with true distances
 
 With --features FILE maps of simulated studies are learned from answers and features, and the plan says how many answers
 are needed with them and without. How much they explain is learned from first answers; without these, a share of the
@@ -225,20 +233,70 @@ def _add_plan(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("--annotators", type=positive, metavar="N", help="number of people who will answer")
     parser.add_argument("--price", type=argtypes.price, metavar="X", help="price of one answer")
-    parser.add_argument("--studies", type=positive, metavar="N", help="studies to simulate (default: 20; with --at 40)")
+    parser.add_argument(
+        "--studies",
+        type=positive,
+        metavar="N",
+        help="studies to simulate (default: 20; with --at 40, with --power 100)",
+    )
     add_features(parser, "with which maps are learned", of_study=True)
     parser.add_argument(
         "--feature-share", type=share_or_none, metavar="S",
         help="share of the variance of places that features explain (default: between 0.5 and 0.85; with --like as "
         "learned)",
     )  # fmt: skip
+    _add_power(parser)
     add_seed(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="picture of the curve (default: none)")
     parser.add_argument("--like", type=Path, dest="file", metavar="FILE", help="first answers of the study")
     add_reading(parser)
 
 
+def _add_power(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("power")
+    group.add_argument(
+        "--power", choices=("groups", "people", "models"), help="what a study should detect, in place of a target"
+    )
+    group.add_argument(
+        "--people", type=argtypes.positives, metavar="N,...", help="numbers of people, or of those in each group"
+    )
+    group.add_argument("--answers", type=argtypes.positives, metavar="M,...", help="numbers of answers of each person")
+    group.add_argument(
+        "--effect", type=argtypes.effect, metavar="E",
+        help="how far objects are moved in one group, as a share of the spread of the map; the standard deviation of "
+        "the logarithms of people's weights; or the correlation of a model with the true distances",
+    )  # fmt: skip
+    group.add_argument(
+        "--moved",
+        type=share,
+        metavar="S",
+        help="share of the objects that one group sees elsewhere (default: one object)",
+    )
+
+
+def _check_power(options: argparse.Namespace) -> None:
+    """Refuse options that do nothing with or without --power, and ask for those that are needed."""
+    needed = {"--people": options.people, "--answers": options.answers, "--effect": options.effect}
+    if options.power is None:
+        extra = [name for name, value in {**needed, "--moved": options.moved}.items() if value is not None]
+        if extra:
+            raise ValueError(f"{extra[0]} belongs to --power; say what a study should detect, such as --power groups")
+        return
+    missing = [name for name, value in needed.items() if value is None]
+    if missing:
+        raise ValueError(f"--power needs --people, --answers and --effect; add {' and '.join(missing)}")
+    unused = {name: getattr(options, name) for name in ("target", "at", "annotators", "price", "out", "feature_share")}
+    unused |= {
+        "features": options.features or None,
+        "against": options.against if options.against != "answers" else None,
+    }
+    for name, value in unused.items():
+        if value is not None:
+            raise ValueError(f"--{name.replace('_', '-')} does nothing for --power; leave it out")
+
+
 def _plan(options: argparse.Namespace) -> int:
+    _check_power(options)
     if options.at is not None and options.out is not None:
         raise ValueError("--out draws the curve on the way to a target, and there is none with --at")
     if options.file is None and options.objects is None and not options.features:
@@ -280,14 +338,44 @@ def _plan(options: argparse.Namespace) -> int:
         options.objects = options.objects or len(described_objects(sets) or sets[0].values)
     options.known = sets if pilot is None and sets else None
     options.dimensions = options.dimensions or 2
-    options.studies = options.studies or (20 if options.at is None else 40)
+    options.studies = options.studies or (100 if options.power else 20 if options.at is None else 40)
     log_step(
         f"{pluralize(options.studies, 'simulated study', 'simulated studies')} of "
         f"{pluralize(options.objects, 'object')}"
     )
-    text, found = _number_of_answers(options, pilot) if options.at is None else _error_at(options, pilot)
+    if options.power is not None:
+        text, found = _power(options, pilot)
+    else:
+        text, found = _number_of_answers(options, pilot) if options.at is None else _error_at(options, pilot)
     print_result(options, "\n".join([*lines, text]), figures | found)
-    return 0
+    return INTERRUPTED if found.get("interrupted") else 0
+
+
+def _power(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:
+    """Return how likely studies detect an effect, in words and in figures; after Ctrl-C of those that are done."""
+    from nearer.comparing import Power, predict_power
+    from nearer.comparing.power import power_table
+
+    found: list[Power] = []
+    sizes = [(people, answers) for people in options.people for answers in options.answers]
+    try:
+        for people, answers in sizes:
+            if len(sizes) > 1:
+                log_step(f"{pluralize(people, 'person', 'people')} with {pluralize(answers, 'answer')} each")
+            found.append(
+                predict_power(
+                    options.power, _design(options), people, answers, options.effect, moved=options.moved, pilot=pilot,
+                    n_replications=options.studies, random_state=options.seed,
+                )
+            )  # fmt: skip
+            if found[-1].interrupted:
+                break
+    except KeyboardInterrupt:
+        if not found:
+            raise
+    text = str(found[0]) if len(sizes) == 1 else power_table(found)
+    interrupted = len(found) < len(sizes) or found[-1].interrupted
+    return text, {"powers": [each.to_dict() for each in found], "interrupted": interrupted}
 
 
 def _number_of_answers(options: argparse.Namespace, pilot: NoiseEstimate | None) -> tuple[str, dict[str, Any]]:

@@ -28,6 +28,7 @@ from nearer.comparing.matrix_tests import (
 from nearer.comparing.methods import MethodComparison, MethodScore, compare_methods
 from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_people
 from nearer.comparing.people_correlations import PeopleCorrelations, correlate_people
+from nearer.comparing.power import Power, predict_power
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.evaluation.distances import Distances, distance_matrix
 
@@ -53,6 +54,7 @@ __all__ = [
     "PartialMantelTest",
     "PeopleComparison",
     "PeopleCorrelations",
+    "Power",
     "PropertyFit",
     "PropertyFits",
     "SignFlipTest",
@@ -70,6 +72,7 @@ __all__ = [
     "matrix_noise",
     "partial_mantel",
     "people_matrices",
+    "predict_power",
     "read_matrix",
     "weigh_models",
 ]
