@@ -89,9 +89,9 @@ class Population:
     @property
     def shares(self) -> FloatArray:
         """The share of people at each point of the grid."""
-        found = 0.5 * np.square(_GRID_DEVIATIONS / self.slope_deviation)
-        found += 0.5 * np.square((_GRID_LOGITS - self.lapse_center) / self.lapse_deviation)
-        found = np.exp(found.min() - found)
+        deviates = _GRID_DEVIATIONS / self.slope_deviation, (_GRID_LOGITS - self.lapse_center) / self.lapse_deviation
+        squares = np.square(deviates[0]) + np.square(deviates[1])
+        found = np.exp((squares.min() - squares) / 2)
         return np.asarray(found / found.sum())
 
 
