@@ -218,11 +218,11 @@ def predict_power(
         except KeyboardInterrupt:
             if not found[0]:
                 raise
-    power, of_null = (_share(each) for each in found)
-    assert power is not None
+    power, low, high = _share(found[0])
+    of_null: tuple[float | None, float | None, float | None] = _share(found[1]) if found[1] else (None, None, None)
     return Power(
-        of, float(effect), design.n_objects, n_people, n_answers, n_moved, alpha, *power, *(of_null or (None,) * 3),
-        len(found[0]), n_replications, len(found[1]), float(np.median(seconds)),
+        of, float(effect), design.n_objects, n_people, n_answers, n_moved, alpha, power, low, high,
+        *of_null, len(found[0]), n_replications, len(found[1]), float(np.median(seconds)),
     )  # fmt: skip
 
 
@@ -247,10 +247,8 @@ def power_table(found: Sequence[Power]) -> str:
     return "\n".join([*text_table(rows), about, *notes])
 
 
-def _share(detected: list[bool]) -> tuple[float, float, float] | None:
-    """Return the share of studies that detect something and its interval, where there are studies."""
-    if not detected:
-        return None
+def _share(detected: list[bool]) -> tuple[float, float, float]:
+    """Return the share of studies that detect something, and its interval."""
     share = float(np.mean(detected))
     return share, *wilson_interval(share, len(detected), float(ndtri(0.5 + _LEVEL / 2)))
 
@@ -353,8 +351,10 @@ def _study_of_models(
     def analyze(alpha: float) -> bool:
         n = truth.design.n_objects
         fitted = PosteriorEmbedding(n_objects=n, random_state=int(rng.integers(2**31))).fit(asked)
-        settings = {"n_permutations": _N_PERMUTATIONS, "n_resamples": _MIN_RESAMPLES, "random_state": rng}
-        return bool(compare_matrices(fitted, {"model": model}, **settings).models[0].p_value <= alpha)
+        found = compare_matrices(
+            fitted, {"model": model}, n_permutations=_N_PERMUTATIONS, n_resamples=_MIN_RESAMPLES, random_state=rng
+        )
+        return found.models[0].p_value <= alpha
 
     return analyze
 
