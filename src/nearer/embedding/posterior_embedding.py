@@ -99,7 +99,8 @@ class PosteriorSample:
         people, annotators = None, with_positive_weight(comparisons).annotators
         if model.comparisons.n_annotators and annotators is not None:
             labels = factorize(annotators)[0]
-            people = PeopleDraws.of(model, unknowns, labels, positions, rng)
+            # Of a stream of its own: whether it is known who answered changes nothing else.
+            people = PeopleDraws.of(model, unknowns, labels, positions, rng.spawn(1)[0])
         return cls(larger, all_unknowns, compared, draws, reliability, kernels, people)
 
     def with_objects(
