@@ -31,6 +31,7 @@ from nearer.data.groups import (
 from nearer.data.labels import factorize, is_missing
 from nearer.geometry import align
 from nearer.io.answers import Answers
+from nearer.optimize.solvers.driver import limited_blas
 
 N_PERMUTATIONS = 4999
 BOUND = 0.25  # of the spread
@@ -108,14 +109,15 @@ def compare_groups(
             "every group is a single person, so that groups and people cannot be distinguished; "
             "name a column that several people share"
         )
-    common, tested = fit_maps(responses, trial_indices(comparisons), n_components, stream(random_state, "start"))
-    prediction, departure = cross_predict(responses, common, kept.groups, units, unit, level, rng)
-    precision = departure_precision(common, departure)
-    parts = [responses.subset(kept.groups == g) for g in range(n_groups)]
-    fitted = np.stack([fit_departing(part, common, precision) for part in parts])
-    scores = efficient_scores(responses, tested, kept.groups, n_groups, rng) if has_people else None
-    test = None if scores is None else sign_flip_test(scores, n_permutations, rng)
-    pairs, notes = _pairs(kept, (common, tested), (scores, test), (bound, level, n_permutations), rng)
+    with limited_blas("points", comparisons.n_objects):
+        common, tested = fit_maps(responses, trial_indices(comparisons), n_components, stream(random_state, "start"))
+        prediction, departure = cross_predict(responses, common, kept.groups, units, unit, level, rng)
+        precision = departure_precision(common, departure)
+        parts = [responses.subset(kept.groups == g) for g in range(n_groups)]
+        fitted = np.stack([fit_departing(part, common, precision) for part in parts])
+        scores = efficient_scores(responses, tested, kept.groups, n_groups, rng) if has_people else None
+        test = None if scores is None else sign_flip_test(scores, n_permutations, rng)
+        pairs, notes = _pairs(kept, (common, tested), (scores, test), (bound, level, n_permutations), rng)
     by_person = common.lapses[responses.people]
     return GroupComparison(
         kept.names,
