@@ -30,7 +30,8 @@ deviation of 0.6, lapse rates are uniform up to 0.3, and numbers of answers are 
 deviation of 0.5. Fits are of `PosteriorEmbedding(2, people="maps")`, in which people may differ in all of it.
 
 *People weigh axes differently* where the axes are identified, which a single fit tells; that people *differ* is said
-by `compare_people` where held-out answers are predicted better, with intervals of 95%.
+by `compare_people` where held-out answers are predicted better, and spreads over people are above 0, by intervals of
+95%.
 """
 _N, _SLOPE, _OFFSET, _LAPSE = 20, 5.0, 0.1, 0.03
 

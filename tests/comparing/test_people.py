@@ -45,7 +45,7 @@ def test_people_who_do_not_differ_lose_nothing():
     assert not found.differ
     assert found.weighted.gain > -0.02
     assert found.own_maps.gain > -0.02
-    assert "There is no evidence that these 10 people differ in more than noise" in str(found)
+    assert "There is no clear evidence that these 10 people differ in more than noise" in str(found)
     assert "The axes are not identified" in str(found)
     assert "One kind of people." in str(found)
 
@@ -60,8 +60,12 @@ def test_a_gain_has_the_interval_of_means_of_people(found, planted):
 def test_gains_that_are_not_significant_are_called_so(found):
     unsure = HeldOutLoss(0.2, 0.49, 0.01, -0.01, 0.03)
     assert not replace(found, weighted=unsure, own_maps=unsure).differ
-    only_maps = str(replace(found, weighted=unsure))
-    assert only_maps.startswith("12 people have maps") == replace(found, weighted=unsure).differ
+    sure = HeldOutLoss(0.2, 0.4, 0.09, 0.05, 0.13)
+    maps = replace(found, weighted=unsure, own_maps=sure, departure_spread=(0.3, 0.2, 0.4))
+    assert str(maps).startswith("12 people have maps of their own: that predicts")
+    # A gain that chance makes significant is not enough where the maps hardly depart.
+    assert not replace(maps, departure_spread=(0.05, 0.01, 0.1)).differ
+    assert not replace(found, weight_spread=(0.1, 0.02, 0.2), own_maps=unsure).differ
 
 
 def test_the_files_hold_the_weights(found, tmp_path):
