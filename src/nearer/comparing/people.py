@@ -36,8 +36,8 @@ from nearer.sampling.people import PEOPLE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A tiny gain has a tiny standard error, too: where people are alike, one in ten was significant in simulated studies. So
-# their maps must be known to depart from the common one, which those of people who are alike do not.
+# A tiny gain has a tiny standard error: where people were alike, one in eight was significant in simulated studies.
+# So their maps must be known to depart from the common one, which those of people who are alike do not.
 _MIN_DEPARTURE_SPREAD = 0.08
 
 
