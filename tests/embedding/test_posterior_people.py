@@ -5,8 +5,10 @@ import pytest
 from helpers.people import planted_weights
 
 from nearer import Comparisons
+from nearer.checking import predictive_checks
 from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.storage import load_model, save_model
+from nearer.evaluation import leave_one_out
 from nearer.sampling import Microcanonical
 
 QUICK = Microcanonical(n_chains=2, n_warmup=400, n_steps=1200, n_starts=2, n_climb=50)
@@ -87,6 +89,12 @@ def test_new_objects_are_placed_for_all(planted):
     about = Comparisons.from_triplets([(10, 0, 5)] * len(people), annotators=people, n_objects=11)
     assert model.predict_proba(about)[:, 1].mean() > 0.6
     assert model.map_of("p00").maps.shape[1] == 11
+
+
+@pytest.mark.parametrize("of_model", [leave_one_out, predictive_checks])
+def test_what_knows_of_noise_alone_refuses_maps_of_people(model, of_model):
+    with pytest.raises(ValueError, match="differ in more than noise"):
+        of_model(model)
 
 
 def test_axes_that_people_weigh_stay_as_they_are(model):

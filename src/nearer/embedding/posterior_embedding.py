@@ -399,6 +399,11 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         ``alike``: positions of objects whose features others have; maps are then of these others alone.
         """
         check_is_fitted(self)
+        if self.differences_ is not None:
+            raise ValueError(
+                "people of this map differ in more than noise, which is left out here; fit one with people='noise' for "
+                "plans, checks of the model and leaving people out"
+            )
         n, rng = self.n_objects_, stream(random_state, "start")
         model, unknowns = self._posterior.model, self._posterior.unknowns
         chosen = unknowns[rng.choice(len(unknowns), size=k, replace=k > len(unknowns))]
