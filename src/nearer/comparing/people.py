@@ -239,7 +239,7 @@ def compare_people(
     Examples
     --------
     >>> from nearer.datasets import make_gaussian, sample_triplets
-    >>> rows = sample_triplets(make_gaussian(8, 2, random_state=0), 300, flipped=0.1, random_state=0).rows
+    >>> rows = sample_triplets(make_gaussian(10, 2, random_state=0), flipped=0.1, random_state=0).rows
     >>> alike = Comparisons.from_triplets(rows, annotators=np.arange(len(rows)) % 5)
     >>> compare_people(alike, n_splits=2, random_state=0).differ
     False
