@@ -479,7 +479,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     def _sampler(self, model: Model) -> Sampler:
         if isinstance(self.solver, Sampler):
             return self.solver
-        work = len(model.comparisons) * model.n_components
+        n_places = 0 if model.people is None else len(model.people.layout.objects)
+        work = (len(model.comparisons) + n_places) * model.n_components
         named: dict[Any, Callable[[], Sampler]] = {
             "auto": lambda: Microcanonical.for_work(work),
             "thorough": Microcanonical.thorough,
