@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from helpers.people import planted_weights
 
+from nearer import Comparisons
 from nearer.cli.main import main
 from nearer.comparing import compare_people
 from nearer.comparing.people import HeldOutLoss
@@ -101,6 +102,13 @@ def test_the_figure_has_a_dot_for_each_person(found):
         plot_weights(found, axis=2)
     with pytest.raises(ValueError, match="there are no weights to draw"):
         plot_weights(PosteriorEmbedding())
+
+
+def test_people_who_are_held_out_as_a_whole_are_too_few():
+    rows = [[0, 1, 2], [1, 2, 3], [2, 3, 0], [3, 0, 1]] * 3
+    answers = Comparisons.from_triplets(rows, annotators=["ann"] * 11 + ["bob"])
+    with pytest.raises(ValueError, match="one person alone is left"):
+        compare_people(answers, 2, random_state=0)
 
 
 def test_the_command(planted, tmp_path, capsys, monkeypatch):

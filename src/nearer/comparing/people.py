@@ -251,8 +251,12 @@ def compare_people(
     is_seed = isinstance(random_state, int | np.integer)
     seed = random_state if is_seed else int(stream(random_state, "start").integers(2**31))
     noise, weighted, own = (PosteriorEmbedding(n_components, people=each, random_state=seed) for each in PEOPLE)
-    model = own.fit(judged)
     folds = list(WholeKFold(n_splits, random_state=random_state).split(judged))
+    if any(len(np.unique(judged.annotators[train])) < 2 for train, _ in folds):
+        raise ValueError(
+            "without the answers held out, one person alone is left; it takes two people with more answers each"
+        )
+    model = own.fit(judged)
     calls = (delayed(_losses)((noise, weighted, own), judged[train], judged[test]) for train, test in folds)
     found = list(progress_bar("held-out answers", len(folds), Parallel(n_jobs=n_jobs, return_as="generator")(calls)))
     order = np.argsort(np.concatenate([test for _, test in folds]))

@@ -21,13 +21,13 @@ from nearer.sampling.annotators import PeopleDraws
 from nearer.sampling.kinds import Kinds, find_kinds
 from nearer.sampling.model import Draws
 
-_MAX_SWEEPS, _MIN_ANGLE = 100, 1e-9
-_N_AXES_DRAWS = 200
+_MAX_SWEEPS, _MIN_ANGLE = 100, 1e-9  # of the rotations, in radians
+_N_AXES_DRAWS = 200  # by which the error of the axes is known
 # Where people do not differ in weights, the lower end of their spread was 0.02 to 0.06 in simulated studies, and with
 # spreads of 0.7 it was 0.23 or more; see the page on validity.
-MIN_WEIGHT_SPREAD = 0.12
-MAX_AXES_ERROR = 15.0
-_TAILS = (2.5, 97.5)
+MIN_WEIGHT_SPREAD = 0.12  # of the logarithms of weights
+MAX_AXES_ERROR = 15.0  # degrees
+_TAILS = (2.5, 97.5)  # percentiles
 
 
 class Estimate(NamedTuple):
