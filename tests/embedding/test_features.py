@@ -57,7 +57,7 @@ def test_few_answers_suffice(fitted):
 def test_features_of_other_objects_do_little_harm_and_have_a_small_share():
     given = answers(300)
     shuffled = FEATURES.set_axis(np.random.default_rng(4).permutation(NAMES))
-    with pytest.warns(UserWarning, match="say little about the answers"):
+    with pytest.warns(UserWarning, match="explain little of the answers"):
         model = PosteriorEmbedding(2, features=shuffled, solver="fast", random_state=0).fit(given)
     plain = PosteriorEmbedding(2, solver="fast", random_state=0).fit(given)
     assert error(model) < error(plain) + 0.02

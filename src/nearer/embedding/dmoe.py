@@ -223,7 +223,7 @@ class DMOE(EmbeddingWithFeatures, GramEmbedding):
         if self._kernels and self.feature_share is None and not any(self._choice.shares):
             self._warn(
                 f"{quote_all(list(self.feature_share_ or {}))}: cross-validation predicts best without these features; "
-                "they have nothing to do with the answers, or are about other objects or in another order than it seems"
+                "they are unrelated to the answers, or their rows belong to other objects"
             )
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:

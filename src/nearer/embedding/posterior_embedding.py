@@ -316,7 +316,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         -------
         list of FeatureDeviation
             With ``object``, ``distance`` (relative to the typical distance between two objects), and its 95% interval,
-            ``low`` to ``high``, of the objects that have features; those first that lie far away for sure.
+            ``low`` to ``high``, of the objects that have features, sorted by ``low``, the largest first.
         """
         check_is_fitted(self)
         posterior = self._posterior
@@ -550,8 +550,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:
             self._warn(
-                f"{quote_all(useless)} say little about the answers (share of the variance below {MIN_FEATURE_SHARE}): "
-                "they have nothing to do with them, or are about other objects or in another order than it seems"
+                f"{quote_all(useless)} explain little of the answers (share of the variance below "
+                f"{MIN_FEATURE_SHARE}): they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
             )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)
