@@ -550,8 +550,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:
             self._warn(
-                f"{quote_all(useless)} explain little of the answers (share of the variance below "
-                f"{MIN_FEATURE_SHARE}): they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
+                f"{quote_all(useless)} explain little of the answers (share of the variance below {MIN_FEATURE_SHARE})"
+                ": they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
             )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)

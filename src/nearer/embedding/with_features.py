@@ -43,7 +43,7 @@ class EmbeddingWithFeatures(OrdinalEmbedding):
         callback: Callback | None = None,
     ) -> Self:
         """Fit a map to comparisons; see `OrdinalEmbedding.fit`."""
-        vars(self).pop("features_", None)  # rows of objects that were placed on an earlier map
+        self.__dict__.pop("features_", None)  # rows of objects that were placed on an earlier map
         return super().fit(X, y, sample_weight, callback=callback)
 
     fit.__doc__ = OrdinalEmbedding.fit.__doc__

@@ -53,7 +53,7 @@ class ShareSampler:
         model, features = self.model, self.features
         n, p = model.n_objects, model.n_components
         coordinates = model.mixed(unknowns)[: n * p].reshape(n, p)
-        squares = np.bincount(self.groups, (coordinates**2).sum(axis=1))
+        squares = np.bincount(self.groups, (coordinates**2).sum(axis=1)).astype(np.float64)
         products = np.array(
             [features.directions[self.groups == g].T @ coordinates[self.groups == g] for g in range(len(self.counts))]
         )
