@@ -176,6 +176,14 @@ METHODS = {
             "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
         ),
     ),
+    "SPoSE": Method(
+        "sparse positive similarity embedding",
+        Work(
+            "zheng2019revealing", ("Zheng, C. Y.", "Pereira, F.", "Baker, C. I.", "Hebart, M. N."),
+            "Revealing interpretable object representations from human behavior", 2019,
+            book="International Conference on Learning Representations", doi="10.48550/arXiv.1901.02915",
+        ),
+    ),
     "BestOf": Method("the best of several methods"),
 }  # fmt: skip
 _OTHER_NAMES = {"auto": "PosteriorEmbedding", "posterior": "PosteriorEmbedding", "best": "BestOf"}

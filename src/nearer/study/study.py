@@ -54,6 +54,7 @@ from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.sampling.differences import PeopleDifferences
 from nearer.sampling.model import distinct_comparisons
+from nearer.study.dimensions import describe_dimensions
 from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import MAX_SAMPLED_WORK, AnnotatorWeighted, RunSettings
 
@@ -240,6 +241,8 @@ class Study:
         if self.curve is not None:
             lines += [message_of(finding).text for finding in self.findings or () if finding.code in CURVE_CODES]
         lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
+        if not self.chosen.has_distances:
+            lines.insert(2, describe_dimensions(getattr(self.chosen, "reproducibility_", None), self.n_components))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -399,7 +402,8 @@ class Analysis:
 
 def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
-    if study.chosen is study.model or len(comparisons) < _MIN_CHOSEN_ONCE:
+    tunes = study.chosen is not study.model or not study.chosen.has_distances
+    if not tunes or len(comparisons) < _MIN_CHOSEN_ONCE:
         method = settings.estimator(study.n_components)._for_cross_validation()
     else:
         method = study.chosen._with_chosen_settings()._for_cross_validation()
@@ -444,7 +448,13 @@ def _places(study: Study, seed: int) -> Bootstrap:
     return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=by, random_state=seed)
 
 
+def _has_distances(study: Study) -> bool:
+    return study.chosen.has_distances
+
+
 def _places_apply(study: Study) -> bool:
+    if not _has_distances(study):  # resampled maps are rotated onto each other
+        return False
     return study.settings.n_resamples > 0 and (not study.settings.quick or study.is_distribution)
 
 
@@ -499,9 +509,11 @@ ANALYSES = (
     Analysis("error", "held-out error", 2, _error),
     Analysis("ceiling", "noise ceiling", 3, _ceiling),
     Analysis("findings", "findings", 4, _findings),
-    Analysis("distances", "reproducibility of distances", 8, _distances),
+    Analysis("distances", "reproducibility of distances", 8, _distances, _has_distances),
     Analysis("places", "ellipses", 5, _places, _places_apply),
     Analysis("annotators", "reliability of annotators", 6, _annotators, _annotators_apply),
     Analysis("people", "differences between people", 9, _people, _people_apply),
-    Analysis("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
+    Analysis(
+        "curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick and _has_distances(study)
+    ),
 )
