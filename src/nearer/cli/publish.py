@@ -30,9 +30,10 @@ For the folder of a study of `nearer survey`, the map of the answers so far is m
 STUDY/map`, unless it is there already; pictures and the further columns of objects.csv are shown with it."""
 _FIGURE = """\
 Draw a figure for a paper of what `nearer fit` found: the map, a heat map of its distances with a tree of clusters, or
-how often answers agree with it (shepard); of a map of nonnegative dimensions (`nearer fit --method SPoSE`), a card for
-each dimension with its top objects (--dimensions), and what some objects consist of (--profiles). PDF, SVG or PNG by the ending; several -o write several files. No label lies
-on another or on a dot, text stays text, and the file is as large as --size says and the same each time."""
+how often answers agree with it (shepard). Of nonnegative dimensions (`nearer fit --method SPoSE`), a card for each with
+its top objects (--dimensions), or what some objects consist of (--profiles). PDF, SVG or PNG by the ending; several -o
+write several files. No label lies on another or on a dot, text stays text, and the file is as large as --size says and
+the same each time."""
 _MAP = "map"  # folder of the map in that of a study
 _ATTRIBUTES = "CSV with a column of labels and one for each attribute"
 

@@ -167,7 +167,9 @@ def _largest(values: FloatArray, number: int) -> list[int]:
 
 def _largest_end(table: FloatArray, ends: FloatArray | None) -> float:
     """Return the end of the scale of all bars."""
-    reached = [float(table.max())] if ends is None else [float(table.max()), float(np.nanmax(ends[table > 0], initial=0))]
+    reached = (
+        [float(table.max())] if ends is None else [float(table.max()), float(np.nanmax(ends[table > 0], initial=0))]
+    )
     return max(reached) or 1.0
 
 
@@ -185,7 +187,9 @@ def _draw_cards(cards: Sequence[_Card], scale: float, sheet: Paper, n_rows: int,
     with sheet.text([text for card in cards for text in (card.title, *card.names)]):
         figure = sheet.figure(total / width)
         if sheet.title:
-            figure.text(0.0, 1 - 0.3 * size / total, sheet.title, va="top", fontsize=size + 1, color=INK, parse_math=False)
+            figure.text(
+                0.0, 1 - 0.3 * size / total, sheet.title, va="top", fontsize=size + 1, color=INK, parse_math=False
+            )
         for number, card in enumerate(cards):
             row, column = divmod(number, n_columns)
             left, top = column * (across + _GAP_POINTS), above + row * (high + _GAP_POINTS)
@@ -213,9 +217,7 @@ def _write(figure: Figure, ax: Axes, x: float, y: float, text: str, room: float,
         written.set_text(written.get_text()[:kept].rstrip("… ") + "…")
 
 
-def _draw_bars(
-    figure: Figure, ax: Axes, card: _Card, across: float, top: float, size: float, scale: float
-) -> None:
+def _draw_bars(figure: Figure, ax: Axes, card: _Card, across: float, top: float, size: float, scale: float) -> None:
     """Draw a row for each name: its label, its bar, and its interval."""
     start = _LABEL_SHARE * across
     unit = (across - start - 2) / scale
@@ -228,9 +230,7 @@ def _draw_bars(
     ax.plot([start, start], [top, top + len(card.names) * _ROW_HEIGHT * size], color=FAINT, linewidth=0.5)
 
 
-def _draw_tiles(
-    figure: Figure, ax: Axes, card: _Card, across: float, top: float, size: float, scale: float
-) -> None:
+def _draw_tiles(figure: Figure, ax: Axes, card: _Card, across: float, top: float, size: float, scale: float) -> None:
     """Draw a picture for each name, with its label below; a label alone where there is none."""
     cell = across / _PICTURES_PER_ROW
     side = cell - 3
@@ -241,6 +241,8 @@ def _draw_tiles(
         if pixels is not None:
             height, width = np.array(pixels.shape[:2]) * side / max(pixels.shape[:2])
             left, upper = x + (side - width) / 2, y + (side - height) / 2
-            ax.imshow(pixels, extent=(left, left + width, upper + height, upper), aspect="auto", interpolation="lanczos")
+            ax.imshow(
+                pixels, extent=(left, left + width, upper + height, upper), aspect="auto", interpolation="lanczos"
+            )
         _write(figure, ax, x, y + side + 0.8 * size, name, side)
     ax.set(xlim=(0, across), ylim=(ax.get_ylim()[0], 0))

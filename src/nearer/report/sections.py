@@ -15,6 +15,7 @@ from markupsafe import Markup
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
 from nearer.evaluation.ceiling import OTHER_PREDICTORS
+from nearer.embedding.weight_intervals import LEVEL
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.plotting.fits import BEST_POSSIBLE
@@ -28,7 +29,8 @@ from nearer.report.verdict import (
     setting_value,
     share_of_way,
 )
-from nearer.study.results import FeatureRecord, MethodRecord, StudyResults
+from nearer.study.dimensions import describe_dimensions
+from nearer.study.results import ErrorRecord, FeatureRecord, MethodRecord, StudyResults
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
@@ -82,6 +84,7 @@ def trust(results: StudyResults) -> Content:
     about_error = paragraph(
         f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
+        _about_choices(error, level),
         f"Guessing has an error of {decimals(error.chance)}.",
         _about_ceiling(value, results),
     )
@@ -99,6 +102,9 @@ def trust(results: StudyResults) -> Content:
 def _about_distances(results: StudyResults) -> list[str]:
     """Return sentences on the reliability of the distances, and on the size of the ellipses."""
     found, size = results.reproducibility, results.ellipse_size
+    if results.weights is not None:
+        words = describe_dimensions(results.weights.reproducibility, results.n_components)
+        return [f"{words[0].upper()}{words[1:]}."]
     if found:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
         within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
@@ -124,6 +130,15 @@ def _about_distances(results: StudyResults) -> list[str]:
             "objects (95% ellipses)."
         )
     return words
+
+
+def _about_choices(error: ErrorRecord, level: str) -> str:
+    """Return a sentence on how often the odd one out of three is predicted, if answers are of this kind."""
+    if error.choice is None:
+        return ""
+    low, high = error.choice_low, error.choice_high
+    within = f" ({level} interval {percent(1 - high)} to {percent(1 - low)})" if low is not None and high is not None else ""
+    return f"It predicts the odd one out of three in {percent(1 - error.choice)} of trials{within}; guessing, in 33%."
 
 
 def _about_ceiling(value: float, results: StudyResults) -> str:
@@ -221,10 +236,12 @@ def margins(results: StudyResults) -> Content | None:
     return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [explanation]}
 
 
-def learning(results: StudyResults) -> Content:
-    """Show whether more answers would help."""
+def learning(results: StudyResults) -> Content | None:
+    """Show whether more answers would help; of dimensions that is not measured."""
     curve = results.learning_curve
     if not curve:
+        if results.weights is not None:
+            return None
         unknown = "Whether more answers would help was not measured in this run."
         why = missing_explanation(results, "curve", "To have it measured, leave out --quick.")
         return {"figure": None, "paragraphs": [paragraph(unknown, why)]}
@@ -237,10 +254,36 @@ def learning(results: StudyResults) -> Content:
     return {"figure": Figure(_charts.learning_chart(curve, results.error), caption), "paragraphs": [paragraph(*words)]}
 
 
+def cards(results: StudyResults) -> Content | None:
+    """Leave room for a card for each dimension, which the page's script fills, and say what they are."""
+    found = results.weights
+    if found is None:
+        return None
+    meaning = paragraph(
+        "An object has a nonnegative weight on each dimension, mostly 0, and two objects are alike by the sum of the "
+        "products of their weights. Cards show the objects of the largest weights.",
+        f"Lines are {format_level(LEVEL)} intervals; they do not always include the weight, as the penalty that makes "
+        "weights sparse makes them too small, which intervals make up for."
+        if found.intervals is not None
+        else "",
+    )
+    how = f"{describe_dimensions(found.reproducibility, results.n_components)}."
+    naming = (
+        "Names that you type are kept in this browser alone. To keep them with the map, download dimension-names.csv, "
+        "and give it to the program, which writes them into its tables, figures and further pages:"
+    )
+    return {
+        "paragraphs": [meaning, f"{how[0].upper()}{how[1:]}"],
+        "naming": naming,
+        "lines": ["nearer report FOLDER --names dimension-names.csv"],
+        "n_others": len(found.counts) - sum(found.counts),
+    }
+
+
 def dimensions(results: StudyResults) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
     scree, choice = results.scree, results.dimension
-    if not scree and not choice:
+    if results.weights is not None or not scree and not choice:
         return None
     figures, words = [], []
     if scree:
@@ -367,7 +410,9 @@ def neighbors(results: StudyResults) -> Content:
     """Leave room for the table of neighbors, which the page's script fills."""
     many = min(N_NEIGHBORS, len(results.objects) - 1)
     space = pluralize(results.n_components, "dimension")
-    if many == 0:
+    if results.weights is not None and many > 0:
+        words = f"The {many} objects most similar to each object, by all dimensions, and the similarity of the first."
+    elif many == 0:
         words = "There is only one object, which has no neighbors."
     elif many == 1:
         words = f"The object nearest to each object in the map of {space}, and its distance."
@@ -443,6 +488,8 @@ def _map(results: StudyResults) -> str:
     is_weighted = settings.run.get("weigh_annotators") and settings.weighed
     weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
     size = pluralize(results.n_components, "dimension")
+    if results.weights is not None:
+        size = f"{size} with nonnegative weights"
     return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
 
 
@@ -492,6 +539,9 @@ def _error(results: StudyResults) -> str:
 
 
 def _distances(results: StudyResults) -> str:
+    if results.weights is not None:
+        words = describe_dimensions(results.weights.reproducibility, results.n_components)
+        return f"{words[0].upper()}{words[1:]}."
     found = results.reproducibility
     if not found:
         return ""

@@ -124,4 +124,6 @@ def describe_dimensions(reproducibility: Sequence[float] | FloatArray | None, n_
         return f"none of {words} is reproducible"
     of = words if len(kept) == n_dimensions else f"{len(kept)} of {words}"
     spread = f"{min(kept):.2f} to {max(kept):.2f}" if len(kept) > 1 else f"{kept[0]:.2f}"
-    return f"{of} {'is' if len(kept) == 1 else 'are'} reproducible (correlations {spread} between halves of the answers)"
+    return (
+        f"{of} {'is' if len(kept) == 1 else 'are'} reproducible (correlations {spread} between halves of the answers)"
+    )

@@ -192,13 +192,13 @@ def run_study(
         f"a map was asked for with --anyway, in spite of an error: {message_of(error).title}" for error in errors
     )
     place, started, provenance = Path(folder), time.perf_counter(), provenance or Provenance()
-    named, has_map = earlier or _earlier_results(place), False
+    before, has_map = earlier or _earlier_results(place), False
 
     def run(target: Path) -> Study:
         nonlocal has_map
 
         def results(study: Study) -> StudyResults:
-            return _with_names(results_of(study, provenance, time.perf_counter() - started), named)
+            return _with_names(results_of(study, provenance, time.perf_counter() - started), before)
 
         def checkpoint(study: Study) -> None:
             nonlocal has_map
@@ -219,7 +219,16 @@ def run_study(
         write_text(target / LOG, log_text(found))
         matrices = write_distances(study.model, target, study.places)
         tables = [] if found.weights is None else dimension_tables(found)
-        files = (MAP, *tables, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(replace(study, results=found), target))
+        files = (
+            MAP,
+            *tables,
+            *matrices,
+            RESULTS,
+            LOG,
+            "model.json",
+            "model.npz",
+            *draw_study(replace(study, results=found), target),
+        )
         return replace(study, results=found, files=files, notes=found.notes)
 
     try:
@@ -232,8 +241,8 @@ def run_study(
             raise StudyInterrupted(f"{place} is as it was") from None
         if has_map:
             raise StudyInterrupted(f"{place} holds what was found until then") from None
-        earlier = f", and {place} holds that of an earlier run" if has_study(place) else ""
-        raise StudyInterrupted(f"no map was written{earlier}") from None
+        also = f", and {place} holds that of an earlier run" if has_study(place) else ""
+        raise StudyInterrupted(f"no map was written{also}") from None
 
 
 def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
@@ -267,7 +276,9 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         error=_error(study),
         margins=None
         if margins is None
-        else MarginRecord(tuple(margins["edges"].tolist()), tuple(margins["counts"].tolist()), margins["share_negative"]),
+        else MarginRecord(
+            tuple(margins["edges"].tolist()), tuple(margins["counts"].tolist()), margins["share_negative"]
+        ),
         learning_curve=_curve(study),
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
@@ -384,7 +395,11 @@ def _error(study: Study) -> ErrorRecord | None:
         map_high=found.map_high,
         n_folds=found.n_splits,
         unit=found.by,
-        **({} if found.choice is None else dict(zip(("choice", "choice_low", "choice_high"), found.choice, strict=True))),
+        **(
+            {}
+            if found.choice is None
+            else dict(zip(("choice", "choice_low", "choice_high"), found.choice, strict=True))
+        ),
     )
     if ceiling is None:
         return error

@@ -363,7 +363,11 @@ def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalE
 def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
     """Return how far each object on both maps has moved, in typical distances between two of them; most first."""
     mine, theirs = _shared(model, earlier)
-    if not model._chosen.has_distances or len(mine) < _MIN_SHARED or model.embedding_.shape[1] != earlier.embedding_.shape[1]:
+    if (
+        not model._chosen.has_distances
+        or len(mine) < _MIN_SHARED
+        or model.embedding_.shape[1] != earlier.embedding_.shape[1]
+    ):
         return {}
     onto = earlier.embedding_[theirs]
     typical = float(np.sqrt(2 * onto.var(axis=0).sum()))
