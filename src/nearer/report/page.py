@@ -232,7 +232,7 @@ def _about_weights(results: StudyResults) -> dict[str, Any] | None:
     digest = hashlib.sha256(np.ascontiguousarray(results.embedding).tobytes() + repr(found.names).encode("utf-8"))
     return {
         "names": found.names,
-        "reproducibility": None if found.reproducibility is None else _rounded(np.array(found.reproducibility), 3),
+        "reproducibility": None if found.reproducibility is None else _rounded(np.array(found.reproducibility), 6),
         "grades": [describe_reproducibility(value) for value in found.reproducibility or ()],
         "counts": found.counts,
         "intervals": intervals,

@@ -262,8 +262,8 @@ def cards(results: StudyResults) -> Content | None:
     meaning = paragraph(
         "An object has a nonnegative weight on each dimension, mostly 0, and two objects are alike by the sum of the "
         "products of their weights. Cards show the objects of the largest weights.",
-        f"Lines are {format_level(LEVEL)} intervals; they do not always include the weight, as the penalty that makes "
-        "weights sparse makes them too small, which intervals make up for."
+        f"Lines are {format_level(LEVEL)} intervals. The penalty that makes weights sparse makes them smaller, too; "
+        "intervals are corrected for that, and may lie above the weight."
         if found.intervals is not None
         else "",
     )

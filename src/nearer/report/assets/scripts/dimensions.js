@@ -61,9 +61,9 @@ function weightBar(value, scale, ends) {
 // A line of a card: what it is about, its bar, and its number with the interval for those who listen.
 function weightLine(title, value, scale, ends) {
   const line = element("li");
-  const number = element("small", "", shortNumber(value));
+  const number = element("small", "", value.toFixed(2));
   if (ends) {
-    number.title = `95% interval ${shortNumber(ends[0])} to ${shortNumber(ends[1])}`;
+    number.title = `95% interval ${ends[0].toFixed(2)} to ${ends[1].toFixed(2)}`;
     number.append(element("span", "hidden", `, ${number.title}`));
   }
   line.append(title, weightBar(value, scale, ends), number);
@@ -73,7 +73,7 @@ function weightLine(title, value, scale, ends) {
 function objectButton(object) {
   const button = element("button", "object");
   button.type = "button";
-  if (images.has(object)) {
+  if (data.thumbnails[object]) {
     const picture = element("img");
     [picture.src, picture.alt, picture.loading] = [data.thumbnails[object], "", "lazy"];
     button.append(picture);
@@ -105,7 +105,7 @@ function dimensionCard(dimension, scale) {
   }
   card.append(nameField(dimension));
   const column = data.embedding.map((weights) => weights[dimension]);
-  const pictured = images.size > 0;
+  const pictured = Object.keys(data.thumbnails).length > 0;
   const list = element("ol", pictured ? "tops pictured" : "tops");
   for (const { value, place } of largest(column, pictured ? MOST_PICTURES : MOST_BARS)) {
     list.append(weightLine(objectButton(place), value, scale, weightInterval(place, dimension)));
@@ -138,7 +138,8 @@ function nameField(dimension) {
 function profileLines(object, number) {
   const top = largest(data.embedding[object], number);
   const list = element("ol", "tops");
-  for (const { value, place } of top) list.append(weightLine(titleOf(place), value, top[0].value, weightInterval(object, place)));
+  const scale = Math.max(0, ...top.map(({ value, place }) => Math.max(value, ...(weightInterval(object, place) || []))));
+  for (const { value, place } of top) list.append(weightLine(titleOf(place), value, scale, weightInterval(object, place)));
   return list;
 }
 
@@ -178,7 +179,8 @@ function showProfile(object) {
 
 function makeDimensions() {
   if (!data.weights) return;
-  const scale = data.embedding.reduce((most, weights) => weights.reduce((a, b) => Math.max(a, b), most), 0) || 1;
+  const rows = [...data.embedding, ...(data.weights.intervals || [])];
+  const scale = rows.reduce((most, row) => row.reduce((a, b) => Math.max(a, b), most), 0) || 1;
   data.weights.counts.forEach((counts, dimension) => byId(counts ? "cards" : "other-cards").append(dimensionCard(dimension, scale)));
   const [select, other] = [byId("profile-object"), byId("profile-other")];
   const options = () => data.objects.map((label, object) => new Option(label, String(object)));
