@@ -115,8 +115,8 @@ def _add_look(group: argparse._ArgumentGroup) -> None:
 def _report(options: argparse.Namespace) -> int:
     from nearer.report import write_report
     from nearer.study import read_results
-    from nearer.study.figures import read_attributes
     from nearer.study.dimensions import read_names
+    from nearer.study.figures import read_attributes
     from nearer.study.folder import refuse_output, write_dimensions
 
     folder, stimuli = options.folder, None

@@ -17,8 +17,8 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
-from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.choices import Choices, ItemTrials
+from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import (
     Grouping,
     balance_folds,

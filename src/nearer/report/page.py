@@ -121,7 +121,10 @@ def all_sections(results: StudyResults) -> list[Section]:
 def _map(results: StudyResults) -> Content:
     keys = {"gestures": "Drag to move", "arrows": "arrows move"}
     if results.n_components > 2:
-        keys = {"gestures": "Drag to move, or to turn the map in 3-D (with Shift to move)", "arrows": "arrows move or turn"}
+        keys = {
+            "gestures": "Drag to move, or to turn the map in 3-D (with Shift to move)",
+            "arrows": "arrows move or turn",
+        }
     if results.weights is not None:
         words = "Each axis is a dimension, and objects that have much of it lie far out. " + _about_placed(results)
         return {"caption": words, **keys}

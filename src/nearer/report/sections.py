@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
-from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.embedding.weight_intervals import LEVEL
+from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.plotting.fits import BEST_POSSIBLE
@@ -137,7 +137,9 @@ def _about_choices(error: ErrorRecord, level: str) -> str:
     if error.choice is None:
         return ""
     low, high = error.choice_low, error.choice_high
-    within = f" ({level} interval {percent(1 - high)} to {percent(1 - low)})" if low is not None and high is not None else ""
+    within = (
+        f" ({level} interval {percent(1 - high)} to {percent(1 - low)})" if low is not None and high is not None else ""
+    )
     return f"It predicts the odd one out of three in {percent(1 - error.choice)} of trials{within}; guessing, in 33%."
 
 
@@ -283,7 +285,7 @@ def cards(results: StudyResults) -> Content | None:
 def dimensions(results: StudyResults) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
     scree, choice = results.scree, results.dimension
-    if results.weights is not None or not scree and not choice:
+    if results.weights is not None or (not scree and not choice):
         return None
     figures, words = [], []
     if scree:

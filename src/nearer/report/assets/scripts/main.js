@@ -110,7 +110,11 @@ function listenToColor() {
 function listenToAxes() {
   const selects = ["Across", "Up", "Depth"].map((title, place) => {
     const [label, select] = [element("label", "choice"), element("select")];
-    data.embedding[0].forEach((_, axis) => select.append(new Option(axisName(axis), String(axis))));
+    data.embedding[0].forEach((_, axis) => {
+      const option = new Option(axisName(axis), String(axis));
+      option.dataset.names = String(axis);
+      select.append(option);
+    });
     select.value = String(scene.axes[place]);
     select.addEventListener("change", () => {
       const axis = Number(select.value);
