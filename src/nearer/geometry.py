@@ -357,8 +357,8 @@ class DimensionMatch(NamedTuple):
 def match_dimensions(first: ArrayLike, second: ArrayLike) -> DimensionMatch:
     """Return the dimensions of a second embedding that go with those of a first, one to one.
 
-    The assignment has the largest sum of positive correlations over objects (Kuhn 1955). Dimensions are not rotated: it is for
-    those that have a meaning as they are.
+    The assignment has the largest sum of positive correlations over objects (Kuhn 1955). Dimensions are not rotated: it
+    is for those that have a meaning as they are.
 
     Parameters
     ----------

@@ -141,13 +141,13 @@ def test_names_go_with_their_dimensions():
 
 
 def test_further_answers_keep_names_and_new_objects_have_no_intervals(studied, tmp_path):
-    study, folder = studied
+    folder = studied[1]
     results = read_results(folder)
     write_dimensions(results.with_names(tuple(f"name {k}" for k in range(results.n_components))), folder)
     earlier = StoredStudy.read(folder)
     rng = np.random.default_rng(5)
     trials = [list(rng.choice(drawn_trials(24, 60, 3)[k], 3, replace=False)) for k in range(60)]
-    new, _ = update_study(earlier, odd_file(tmp_path / "more.csv", trials), tmp_path / "new")
+    update_study(earlier, odd_file(tmp_path / "more.csv", trials), tmp_path / "new")
     kept = read_results(tmp_path / "new").weights.names
     assert {name for name in kept if name} <= set(earlier.results.weights.names)
     assert sum(map(bool, kept)) >= 2

@@ -32,7 +32,8 @@ from nearer.study.results import StudyResults
 
 # In the order in which they use each other.
 SCRIPTS = (
-    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures", "dimensions", "main"
+    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures",
+    "dimensions", "main",
 )  # fmt: skip
 
 

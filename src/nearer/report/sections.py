@@ -30,7 +30,7 @@ from nearer.report.verdict import (
     share_of_way,
 )
 from nearer.study.dimensions import describe_dimensions
-from nearer.study.results import ErrorRecord, FeatureRecord, MethodRecord, StudyResults
+from nearer.study.results import ErrorRecord, FeatureRecord, MethodRecord, StudyResults, WeightsRecord
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
@@ -103,8 +103,7 @@ def _about_distances(results: StudyResults) -> list[str]:
     """Return sentences on the reliability of the distances, and on the size of the ellipses."""
     found, size = results.reproducibility, results.ellipse_size
     if results.weights is not None:
-        words = describe_dimensions(results.weights.reproducibility, results.n_components)
-        return [f"{words[0].upper()}{words[1:]}."]
+        return [_about_reproducibility(results.weights)]
     if found:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
         within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
@@ -130,6 +129,11 @@ def _about_distances(results: StudyResults) -> list[str]:
             "objects (95% ellipses)."
         )
     return words
+
+
+def _about_reproducibility(weights: WeightsRecord) -> str:
+    words = describe_dimensions(weights.reproducibility, len(weights.names))
+    return f"{words[0].upper()}{words[1:]}."
 
 
 def _about_choices(error: ErrorRecord, level: str) -> str:
@@ -269,13 +273,12 @@ def cards(results: StudyResults) -> Content | None:
         if found.intervals is not None
         else "",
     )
-    how = f"{describe_dimensions(found.reproducibility, results.n_components)}."
     naming = (
         "Names that you type are kept in this browser alone. To keep them with the map, download dimension-names.csv, "
         "and give it to the program, which writes them into its tables, figures and further pages:"
     )
     return {
-        "paragraphs": [meaning, f"{how[0].upper()}{how[1:]}"],
+        "paragraphs": [meaning, _about_reproducibility(found)],
         "naming": naming,
         "lines": ["nearer report FOLDER --names dimension-names.csv"],
         "n_others": len(found.counts) - sum(found.counts),
@@ -542,8 +545,7 @@ def _error(results: StudyResults) -> str:
 
 def _distances(results: StudyResults) -> str:
     if results.weights is not None:
-        words = describe_dimensions(results.weights.reproducibility, results.n_components)
-        return f"{words[0].upper()}{words[1:]}."
+        return _about_reproducibility(results.weights)
     found = results.reproducibility
     if not found:
         return ""
