@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile
 LOWEST := .venv-lowest
 DIST   := .venv-dist
 
-.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist reproduce bench validity clean
+.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist stability reproduce bench validity clean
 
 setup: $(READY)
 
@@ -61,6 +61,10 @@ format: setup
 docs: setup
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The record of public names, commands and files in docs/stable: what docs/stability.md promises.
+stability: setup
+	$(BIN)/python docs/_extensions/stability.py
 
 # Wheel and sdist, checked; the wheel then runs in an environment that has nothing else.
 dist: setup
