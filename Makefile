@@ -45,7 +45,7 @@ test-lowest: setup-lowest
 
 $(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[plot,data,bench,parquet,frames]' \
+	$(LOWEST)/bin/python $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[data,bench,parquet,frames]' \
 		clarabel hypothesis pandas polars pytest pytest-xdist
 	touch $@
 
@@ -72,7 +72,7 @@ dist: setup
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(DIST)
-	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[plot]"
+	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)"
 	cd $(DIST) && bin/nearer demo
 
 # The tables and figures of the paper: about an hour on two cores; what is finished is kept in results/.

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import reprlib
 import types
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
@@ -148,14 +147,10 @@ class Result:
 
 
 def save_figures(folder: Path, figures: Mapping[str, Callable[[], Axes]]) -> list[str]:
-    """Draw figures as PNG and PDF and return the names of the files; none, and a warning, without matplotlib."""
+    """Draw figures as PNG and PDF and return the names of the files."""
     names: list[str] = []
     for name, draw in figures.items():
-        try:
-            ax = draw()
-        except ImportError as error:  # matplotlib is an extra
-            warnings.warn(f"no figure was drawn: {error}", UserWarning, stacklevel=3)
-            return names
+        ax = draw()
         for ending in ("png", "pdf"):
             save_figure(ax, folder / f"{name}.{ending}")
             names.append(f"{name}.{ending}")

@@ -70,15 +70,6 @@ def test_an_interrupt_has_its_own_status(monkeypatch, tmp_path, capsys):
     assert "0 of 2 tuned fits kept" in err
 
 
-def test_figures_are_optional(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    arguments = ["reproduce", "synthetic", "--sizes", "20", "--trials", "1", "--methods", "STE", "--jobs", "1"]
-    status, out, err = run([*arguments, "--out", str(tmp_path)], capsys)
-    assert status == 0
-    assert "STE" in out
-    assert "pip install matplotlib" in err
-
-
 @pytest.mark.parametrize("spoil", ["trials.jsonl", "table.txt"])
 def test_spoiled_results_end_with_a_sentence(spoil, tmp_path, capsys):
     if spoil == "trials.jsonl":
