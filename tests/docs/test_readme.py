@@ -85,7 +85,7 @@ def test_the_first_example_draws_a_map(tmp_path, monkeypatch, capsys):
 
 def test_its_commands_are_those_of_the_program():
     named = re.findall(r"^nearer (\w+)", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert named == ["example", "check", "fit", "report", "features", "fit"]
+    assert named == ["demo", "survey", "example", "check", "fit", "report", "features", "fit"]
 
 
 def test_it_is_short():
