@@ -39,7 +39,7 @@ test-all: setup
 
 # The oldest versions that pyproject.toml allows, on the parts that lean on them most. What they compile is kept apart:
 # two versions of numba throw away each other's loops.
-LOWEST_TESTS ?= tests/embedding tests/optimize tests/io tests/data
+LOWEST_TESTS ?= tests/embedding tests/sampling tests/optimize tests/io tests/data
 test-lowest: setup-lowest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal $(LOWEST_TESTS)
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearer.cli.argtypes import jobs, names, positive, positives
 from nearer.cli.arguments import Commands, add_command, add_seed, print_result, report_error
 from nearer.cli.process import INTERRUPTED
-
-if TYPE_CHECKING:
-    from benchmarks.paper import Experiment
 
 _ABOUT = """\
 Run an experiment of "Less but Better" (Ma, Xu, Yang and Cao, AAAI 2019) again: every method tuned by

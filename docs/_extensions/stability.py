@@ -31,7 +31,7 @@ _ATTRIBUTES = re.compile(r"^Attributes\n-+\n(.*?)(?=\n\n\w[\w ]+\n-+\n|\Z)", re.
 
 
 def public_names() -> Iterator[str]:
-    """Yield a line for each public name: those of the modules that docs/api documents, members of classes after them."""
+    """Yield a line for each name of the modules that docs/api documents, and for the members of classes."""
     pages = sorted((ROOT / "docs" / "api").glob("*.md"))
     modules = [name for page in pages for name in re.findall(r"automodule:: (\S+)", page.read_text(encoding="utf-8"))]
     for module in map(import_module, modules):
@@ -93,9 +93,9 @@ def record() -> dict[str, str]:
 
 
 def lines(texts: Mapping[str, str]) -> list[str]:
-    """Return what a record promises, a line for each promise; of a schema, each value with its type.
+    r"""Return what a record promises, a line for each promise; of a schema, each value with its type.
 
-    >>> lines({"names.txt": "a.B(c)\\n    .d .e\\n    .f(g, h)\\n"})
+    >>> lines({"names.txt": "a.B(c)\n    .d .e\n    .f(g, h)\n"})
     ['a.B(c)', 'a.B.d', 'a.B.e', 'a.B.f(g, h)']
     """
     found = []
@@ -147,9 +147,9 @@ def _positional(parameters: list[str]) -> list[str]:
 
 
 def unannounced(broken: list[str], changelog: str) -> list[str]:
-    """Return the breaks that no line below "Changed" or "Removed" of the coming version names; none before a release.
+    r"""Return the breaks that no line below "Changed" or "Removed" of the coming version names; none before a release.
 
-    >>> log = "## [1.1.0] - unreleased\\n### Removed\\n- `nearer.io.f`: use `g`.\\n## [1.0.0] - 2027-01-01\\n"
+    >>> log = "## [1.1.0] - unreleased\n### Removed\n- `nearer.io.f`: use `g`.\n## [1.0.0] - 2027-01-01\n"
     >>> unannounced(["nearer.io.f(a)", "nearer.io.h(a)"], log)
     ['nearer.io.h(a)']
     """

@@ -133,7 +133,7 @@ def _parser(program: Program = NEARER, command: str = "") -> argparse.ArgumentPa
     parser = Parser(prog=program.name, description=program.description)
     parser.add_argument(
         "--version", action="version", version=f"nearer {__version__}",
-        help="print the version and exit; with --verbose, also the versions, threads and caches for a report of a defect",
+        help="print the version and exit; with --verbose, also what a report of a defect needs",
     )  # fmt: skip
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     modules = [program.commands[command]] if command in program.commands else dict.fromkeys(program.commands.values())
