@@ -42,7 +42,8 @@ def test_it_holds_what_is_public(tool):
     assert {
         "nearer.Comparisons.from_triplets", "nearer.embedding.STE", "nearer.embedding.STE.fit",
         "nearer.io.read_answers", "nearer.embedding.PosteriorEmbedding.embedding_", "nearer fit -o --out",
-        "nearer survey run --port", "results.json embedding", "results.json ErrorRecord.held_out", "study.toml people.most",
+        "nearer survey run --port", "results.json embedding", "results.json ErrorRecord.held_out",
+        "study.toml people.most",
     } <= names  # fmt: skip
     assert not [line for line in promised if " at 0x" in line]
     assert len(promised) == len(set(promised))

@@ -27,6 +27,6 @@ def fits(name, values):
     return True
 
 
-def check_file(path):
-    """Validate a JSON file by the schema of its name."""
-    validator(path.stem)(json.loads(path.read_text(encoding="utf-8")))
+def check_file(path, name=None):
+    """Validate a JSON file by a schema, that of its name if left out."""
+    validator(name or path.stem)(json.loads(path.read_text(encoding="utf-8")))
