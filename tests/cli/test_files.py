@@ -87,6 +87,16 @@ def test_its_files_are_as_their_schemas_say(fitted, name):
     check_file(fitted / "map" / name)
 
 
+def test_its_tables_have_the_columns_that_are_promised(fitted):
+    headers = {}
+    for name in ("embedding.csv", "distances.csv", "distances_spread.csv"):
+        with open(fitted / "map" / name, newline="", encoding="utf-8") as file:
+            headers[name] = next(csv.reader(file))
+    axes = range(1, len(json.loads((fitted / "map" / "results.json").read_text())["scree"]) + 1)
+    assert headers["embedding.csv"] == ["object", *(f"x{k}" for k in axes), *(f"sd{k}" for k in axes)]
+    assert headers["distances.csv"] == headers["distances_spread.csv"] == ["object", *sorted(LABELS)]
+
+
 def test_a_run_repeats_to_the_last_bit(fitted, tmp_path, capsys):
     again = ["fit", fitted / "answers.csv", "-o", tmp_path, "--resamples", "10", "--method", "STE"]
     assert run(again, capsys)[0] == 0
