@@ -72,6 +72,19 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
     )
 
 
+def _undecided(finding: Finding, numbers: _Numbers) -> Message:
+    advice = (
+        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more."
+        if finding.severity == "warning"
+        else "They say nothing about distances."
+    )
+    return Message(
+        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
+        advice,
+        [f"{quote(person)}: {n}" for person, n in zip(finding.concerned, numbers["n_answers"], strict=True)],
+    )
+
+
 def _bad_rows(_: Finding, numbers: _Numbers) -> Message:
     title = f"{pluralize(numbers['n_rows'], 'row')} could not be used ({percent(numbers['share'])})"
     return Message(title, "They were skipped; correct them in the file.", list(map(sentence, numbers["rows"])))
@@ -667,10 +680,7 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "too-few": _rule,
     "transitive": _transitive,
     "trial-numbers": _trial_numbers,
-    "undecided": lambda _, numbers: Message(
-        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
-        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more.",
-    ),
+    "undecided": _undecided,
     "undersampled-objects": _undersampled,
     "uneven-sampling": lambda finding, numbers: Message(
         f"Some objects are in {numbers['ratio']:.0f} times as many answers as others (the top tenth against the bottom "
