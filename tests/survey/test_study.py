@@ -132,7 +132,7 @@ def test_a_refused_kind_changes_nothing(folder, asked):
 
 def problems(folder):
     """Return what is wrong with a study, but that it has neither a text of consent nor a notice."""
-    found = [each for each in check_study(folder) if not {"consent", "notice"} & {*each.settings}]
+    found = [each for each in check_study(folder) if not {"consent", "responsible"} & {*each.settings}]
     return [(each.severity, each.file, each.message) for each in found]
 
 

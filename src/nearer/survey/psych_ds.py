@@ -91,7 +91,9 @@ def _summary(columns: Columns) -> str:
 
 def _readme(columns: Columns, title: str) -> str:
     return (
-        f"# {title}\n\n{_summary(columns)}.\n\nThe table in `data` has a row for each answer, which `trial` identifies. "
-        f"`{_DESCRIPTION}` says what its columns mean.\nPractice and catch questions, and people who were excluded, are "
-        "not in it. `nearer fit` reads the table.\n"
+        f"# {title}\n\n{_summary(columns)}.\n\n"
+        "The table in `data` has a row for each answer, which the column `trial` identifies. "
+        f"`{_DESCRIPTION}` says what the columns mean.\n"
+        "Practice questions, catch questions and participants who were excluded are not in it. "
+        "`nearer fit` reads the table.\n"
     )

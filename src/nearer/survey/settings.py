@@ -301,13 +301,13 @@ def _conditions_in(tables: Any) -> Iterator[tuple[str, Any] | Problem]:
         yield Problem("error", SETTINGS_FILE, "write [conditions.NAME] on a line of its own for each condition")
         return
     for name, values in tables.items():
-        own: dict[str, Any] = values
-        unknown = [key for key in own if key not in keys]
+        unknown = [key for key in values if key not in keys]
         for key in unknown:
             hint = _did_you_mean(key, {each: each for each in keys}) or f"; there are {', '.join(keys)}"
             yield Problem("error", SETTINGS_FILE, f"there is no setting {quote(key)} in [conditions.{name}]{hint}")
         if not unknown:
-            found.append(Condition(name, **{key: v.strip() if isinstance(v, str) else v for key, v in own.items()}))
+            given: dict[str, Any] = {key: v.strip() if isinstance(v, str) else v for key, v in values.items()}
+            found.append(Condition(name, **given))
     if len(found) == len(tables):
         yield CONDITIONS, tuple(found)
 
