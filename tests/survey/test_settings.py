@@ -128,7 +128,8 @@ class TestConditions:
 
 
 FACTS = {
-    "responsible": "the Institute", "contact": "me@example.org", "purpose": "to learn about birds", "storage_place": "in our cellar",
+    "responsible": "the Institute", "contact": "me@example.org", "purpose": "to learn about birds",
+    "storage_place": "in our cellar",
     "storage_period": "ten years", "authority": "the Authority",
 }  # fmt: skip
 

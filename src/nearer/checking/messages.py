@@ -44,6 +44,7 @@ def message_of(finding: Finding) -> Message:
 
 
 _Numbers: TypeAlias = Mapping[str, Any]
+_MAX_LISTED = 10  # people in an example
 
 
 def _people(finding: Finding, numbers: _Numbers, row: Callable[[Any], str]) -> list[str]:
@@ -78,11 +79,11 @@ def _undecided(finding: Finding, numbers: _Numbers) -> Message:
         if finding.severity == "warning"
         else "They say nothing about distances."
     )
-    return Message(
-        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
-        advice,
-        [f"{quote(person)}: {n}" for person, n in zip(finding.concerned, numbers["n_answers"], strict=True)],
-    )
+    by_person = list(zip(finding.concerned, numbers["n_answers"], strict=True))
+    listed = [f"{quote(person)}: {n}" for person, n in by_person[:_MAX_LISTED]]
+    if others := by_person[_MAX_LISTED:]:
+        listed.append(f"{pluralize(len(others), 'other')}: {sum(n for _, n in others)} together")
+    return Message(f'{percent(numbers["share"])} of the answers are "can\'t tell"', advice, listed)
 
 
 def _bad_rows(_: Finding, numbers: _Numbers) -> Message:

@@ -68,14 +68,18 @@ def _description(settings: Settings, columns: Columns, title: str) -> dict[str, 
         "description": f"{_summary(columns)}. Participants were asked: {settings.question}",
         "measurementTechnique": f"{settings.kind} judgments of similarity",
         "inLanguage": settings.language,
-        "variableMeasured": [_variable(name, settings) for name in columns],
+        "variableMeasured": [_variable(name, settings, CANT_TELL in column) for name, column in columns.items()],
     }
 
 
-def _variable(name: str, settings: Settings) -> dict[str, str]:
+def _variable(name: str, settings: Settings, undecided: bool) -> dict[str, str]:
+    """Return what a column means; ``undecided``: whether some cells of it are "can't tell"."""
     number = re.fullmatch(r"(?:object|shown)_(\d+)", name)
     meaning = f"Object shown at position {number[1]}" if number else _MEANINGS[name]
-    if name in _ANSWERS and settings.cant_tell:
+    if name == "condition":
+        asked = (f"{each.name} ({settings.in_condition(each.name).question})" for each in settings.conditions)
+        meaning += f": {'; '.join(asked)}"
+    if name in _ANSWERS and undecided:
         meaning += f'; "{CANT_TELL}" if the participant could not tell, which is no answer'
     unit = {"unitText": _UNITS[name]} if name in _UNITS else {}
     return {"@type": "PropertyValue", "name": name, "description": meaning, **unit}

@@ -176,7 +176,7 @@ function show(again = false) {
   if (phase === "paused") return open(phase, () => messagePage(words.paused, [words.paused_text]));
   if (phase === "closed") return open(phase, () => messagePage(words.closed, [words.closed_text]));
   if (!instructed && state.instructions.length && !nDone() && !previous) {
-    return open("instructions", () => messagePage(title, state.instructions, words.continue, goOn));
+    return open("instructions", () => messagePage(words.instructions, state.instructions, words.continue, goOn));
   }
   const [question] = unanswered();
   if (!question) return open("waiting", () => element("h1", { class: "loading", tabindex: "-1" }, words.loading));
