@@ -37,7 +37,7 @@ from nearer.sampling.variational import FIRST_RATE, MeanField, isomap_start
 _DECOHERENCE_LENGTH = 4.0  # of the path on which a chain forgets its direction
 _FIRST_STEP = 0.1
 _STEPS_PER_TUNING = 5
-_STEPS_PER_REDRAW = 20  # of the shares of features, or the next multiple of it
+_STEPS_PER_REDRAW = 40  # of the shares of features, or the next multiple of it
 _MAX_ERROR = 0.3  # variance of the energy's error at which a chain goes back
 _MAX_ERROR_RATIO, _MAX_ATTEMPTS = 4.0, 3  # of the wanted error, beyond which steps are shortened; and how often
 _SCALE_WINDOW = (0.3, 0.85)  # shares of the warm-up between which scales are learned
