@@ -44,6 +44,7 @@ def message_of(finding: Finding) -> Message:
 
 
 _Numbers: TypeAlias = Mapping[str, Any]
+_MAX_LISTED = 10  # people in an example
 
 
 def _people(finding: Finding, numbers: _Numbers, row: Callable[[Any], str]) -> list[str]:
@@ -70,6 +71,19 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
         f"{pluralize(n_answers, 'answer')}{trials}{people} about {pluralize(numbers['n_objects'], 'object')}{expanded}",
         f"Asked as {numbers['kind']} questions{'; ' if also else ''}{' and '.join(also)}.",
     )
+
+
+def _undecided(finding: Finding, numbers: _Numbers) -> Message:
+    advice = (
+        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more."
+        if finding.severity == "warning"
+        else "They say nothing about distances."
+    )
+    by_person = list(zip(finding.concerned, numbers["n_answers"], strict=True))
+    listed = [f"{quote(person)}: {n}" for person, n in by_person[:_MAX_LISTED]]
+    if others := by_person[_MAX_LISTED:]:
+        listed.append(f"{pluralize(len(others), 'other')}: {sum(n for _, n in others)} together")
+    return Message(f'{percent(numbers["share"])} of the answers are "can\'t tell"', advice, listed)
 
 
 def _bad_rows(_: Finding, numbers: _Numbers) -> Message:
@@ -670,10 +684,7 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "too-few": _rule,
     "transitive": _transitive,
     "trial-numbers": _trial_numbers,
-    "undecided": lambda _, numbers: Message(
-        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
-        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more.",
-    ),
+    "undecided": _undecided,
     "undersampled-objects": _undersampled,
     "uneven-sampling": lambda finding, numbers: Message(
         f"Some objects are in {numbers['ratio']:.0f} times as many answers as others (the top tenth against the bottom "
