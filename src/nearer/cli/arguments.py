@@ -87,7 +87,7 @@ def add_file(parser: argparse.ArgumentParser) -> None:
     """Add files of answers, and the options that say how they are to be read."""
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
-        help="answers: CSV, TSV, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, such as "
+        help="answers: CSV, TSV, Excel, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, such as "
         "one for each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
     add_reading(parser)
@@ -138,6 +138,7 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
         "object that two columns make up",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
+    group.add_argument("--sheet", type=word, metavar="NAME", help="which sheet of a workbook, if it has several")
     group.add_argument(
         "--first-is", metavar="VALUE",
         help="the answer that stands for the first option, where answers are numbers, truth values or keys, such as 1",
@@ -197,6 +198,7 @@ def read_file(
             options.kind,
             columns=options.columns,
             preset=options.preset,
+            sheet=options.sheet,
             skip_bad=options.skip_bad,
             undecided=options.undecided,
             weight_by_confidence=options.weight_by_confidence,

@@ -249,6 +249,7 @@ _TEXTS: dict[str, Callable[..., str]] = {
         "as CSV UTF-8"
     ),
     "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} ignored",
+    "title-rows": lambda n_rows: f"{pluralize(n_rows, 'row')} above the header {_was(n_rows)} ignored",
     "doubled-names": lambda: "the names of the objects are not distinct, so that objects keep their numbers",
     "indices": lambda columns: f"no {' and '.join(columns)}, so that objects keep their indices",
     "wide": lambda n_questions, first, titles: (
