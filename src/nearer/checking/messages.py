@@ -25,6 +25,33 @@ PERSON_FLAGS = {
     "position-bias": "always one position",
     "position-runs": "one position in long runs",
     "too-fast": "too fast",
+    "constant-raters": "the same rating throughout",
+    "reversed-raters": "rates in reverse",
+    "unrelated-raters": "agrees with nobody",
+}
+#: What judgments of pairs are called, by their kind.
+JUDGMENT_NOUNS = {
+    "matrix": ("dissimilarity", "dissimilarities"),
+    "ratings": ("rating", "ratings"),
+    "same-different": ('answer "same" or "different"', 'answers "same" or "different"'),
+    "confusions": ("response", "responses"),
+    "arrangement": ("arranged distance", "arranged distances"),
+    "sorting": ("pair of sorted objects", "pairs of sorted objects"),
+}
+_TRANSFORMATIONS = {
+    "matrix": "Their order alone counts.",
+    "ratings": "Ratings of each person are standardized, then averaged over people.",
+    "same-different": "The dissimilarity of a pair is 1 - P(same), the share of answers \"different\".",
+    "confusions": "The dissimilarity of i and j is -log sqrt(p_ij p_ji / (p_ii p_jj)) (Shepard 1957), p_ij being the share "
+    "of responses j to stimulus i, with half a response added to each cell.",
+    "arrangement": "Distances of each person are divided by their root mean square, standardized, then averaged.",
+    "sorting": "The dissimilarity of a pair is the share of people who put the two into different piles.",
+}
+_DIRECTIONS = {
+    "option": "A large number means {word}, as was asked for (--high-is).",
+    "name": "A large number means {word}, as the name of the column says.",
+    "diagonal": "A large number means {word}, as the diagonal shows.",
+    "assumed": "A large number was taken to mean {word}; --high-is {other} turns that round.",
 }
 
 
@@ -70,6 +97,62 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
         f"{pluralize(n_answers, 'answer')}{trials}{people} about {pluralize(numbers['n_objects'], 'object')}{expanded}",
         f"Asked as {numbers['kind']} questions{'; ' if also else ''}{' and '.join(also)}.",
     )
+
+
+def describe_judgments(kind: str, high_is: str, known_by: str) -> str:
+    """Return what judgments of pairs are, which way they point, how that is known, and how they were transformed."""
+    other = "similar" if high_is == "different" else "different"
+    direction = _DIRECTIONS.get(known_by, "").format(word=high_is, other=other)
+    return " ".join(filter(None, [direction, _TRANSFORMATIONS[kind]]))
+
+
+def _judgments(_: Finding, numbers: _Numbers) -> Message:
+    people = "" if numbers["n_people"] is None else f" by {pluralize(numbers['n_people'], 'person', 'people')}"
+    n_pairs, n_bad = numbers["n_pairs"], numbers["n_bad"]
+    bad = f" {pluralize(n_bad, 'row was', 'rows were')} skipped." if n_bad else ""
+    return Message(
+        f"{pluralize(numbers['n_answers'], *JUDGMENT_NOUNS[numbers['kind']])}{people} of {pluralize(n_pairs, 'pair')} of "
+        f"{pluralize(numbers['n_objects'], 'object')}",
+        f"Data of kind {numbers['kind']}, for NonmetricMDS. "
+        f"{describe_judgments(numbers['kind'], numbers['high_is'], numbers['known_by'])}{bad}",
+    )
+
+
+def _unjudged_groups(_: Finding, numbers: _Numbers) -> Message:
+    groups = sorted(numbers["groups"], key=len, reverse=True)
+    return Message(
+        f"The objects fall into {len(groups)} groups with no judged pair between them",
+        "No map can place them against each other; have pairs judged that mix them, or map each group alone.",
+        [f"{pluralize(len(group), 'object')}: {quote_all(group)}" for group in groups[:5]],
+    )
+
+
+def _asymmetric(_: Finding, numbers: _Numbers) -> Message:
+    rho = numbers["correlation"]
+    agree = "" if rho is None else f" (Spearman correlation {rho:.2f})"
+    warn = "; if the order matters, a symmetric map hides it" if rho is not None and rho < 0.5 else ""
+    return Message(
+        f"{pluralize(numbers['n_differ'], 'pair')} of {intcomma(numbers['n_pairs'])} judged in both orders differ{agree}",
+        f"A map takes their mean; on average they differ by {numbers['mean']:.3g}{warn}.",
+    )
+
+
+def _far_judgments(_: Finding, numbers: _Numbers) -> Message:
+    listed = ", ".join(f"{value:g}" for value in numbers["values"])
+    turned = " (after similarities were turned round)" if numbers["turned"] else ""
+    return Message(
+        f"{pluralize(numbers['n'], 'judgment lies', 'judgments lie')} far from all others: {listed}{turned}",
+        f"The others are from {numbers['low']:g} to {numbers['high']:g}. If these stand for missing ones, or are typing "
+        "errors, --scale LOW,HIGH --skip-bad leaves them out.",
+    )
+
+
+def _raters(title: tuple[str, str], text: str) -> Callable[[Finding, _Numbers], Message]:
+    def message(finding: Finding, numbers: _Numbers) -> Message:
+        listed = _people(finding, numbers, lambda rho: f"Spearman correlation {rho:.2f} with the mean of the others")
+        return Message(_count(finding, *title), text, listed)
+
+    return message
 
 
 def _bad_rows(_: Finding, numbers: _Numbers) -> Message:
@@ -541,6 +624,7 @@ def _distances(finding: Finding, numbers: _Numbers) -> Message:
 
 _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "articulation-points": _articulation_points,
+    "asymmetric": _asymmetric,
     "at-chance": _at_chance,
     "bad-rows": _bad_rows,
     "catch": _catch,
@@ -556,6 +640,11 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "constant-position": lambda _, numbers: Message(
         f"{percent(numbers['share'])} of the answers choose {_position(numbers['position'], numbers['n_positions'])}",
         "If the chosen object was always written there, say so when reading; else the options were not shuffled.",
+    ),
+    "constant-raters": lambda finding, _: Message(
+        _count(finding, "person gives", "people give") + " the same rating to all pairs",
+        "That orders nothing, and is left out.",
+        (quote_all(finding.concerned, 10),),
     ),
     "contradictions": _contradictions,
     "copies": _copies,
@@ -593,7 +682,13 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
         (_features_share(numbers),),
     ),
     "features-useless": _features_useless,
+    "far-judgments": _far_judgments,
     "few-anchors": _few_anchors,
+    "few-judged": lambda finding, numbers: Message(
+        f"{_count(finding, 'object is', 'objects are')} in {numbers['n_components']} judged pairs or fewer",
+        f"That leaves their place in {pluralize(numbers['n_components'], 'dimension')} open; have more pairs judged.",
+        [f"{quote(label)}: {n}" for label, n in zip(finding.concerned, numbers["n_judged"], strict=False)],
+    ),
     "few-partners": _few_partners,
     "fixed-order": Message(
         "The position of an option depends on which object it is",
@@ -640,7 +735,27 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "position-bias": _position_bias,
     "position-runs": _position_runs,
     "rather-few": _rule,
+    "judgments": _judgments,
+    "people-agree": lambda _, numbers: Message(
+        f"All {numbers['n_people']} people agree with the others",
+        f"Their median Spearman correlation with the mean of the others is {numbers['rho']:.2f}.",
+    ),
     "reading": _reading,
+    "reversed-raters": _raters(
+        ("person rates in reverse", "people rate in reverse"),
+        "The other way round than the others: they may have taken the scale to mean the opposite. Ask them, turn their "
+        "ratings round in the file, or leave them out (--exclude person=...).",
+    ),
+    "unjudged-groups": _unjudged_groups,
+    "unjudged-pairs": lambda _, numbers: Message(
+        f"{intcomma(numbers['n_pairs'])} of {pluralize(numbers['n_possible'], 'pair')} were judged by nobody",
+        "A map is made of the others.",
+    ),
+    "unrelated-raters": _raters(
+        ("person agrees with nobody", "people agree with nobody"),
+        "Their ratings are not related to the mean of the others (one-sided test at 5%); look at them, or leave them out "
+        "(--exclude person=...).",
+    ),
     "repeated-block": lambda _, numbers: Message(
         f"{pluralize(numbers['n_in_blocks'], 'answer')} come again in the same order",
         "A block of the file seems to be there twice; remove the copy, unless the same questions were asked twice.",

@@ -11,6 +11,7 @@ matrix otherwise.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import pdist, squareform
 from scipy.stats import kendalltau, rankdata, t
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from nearer._common.arrays import FloatArray
 from nearer._common.progress import progress_bar
@@ -46,8 +48,8 @@ def order_error(values: FloatArray, distances: FloatArray) -> float:
 
     Examples
     --------
-    >>> order_error(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2]))
-    0.3333333333333333
+    >>> round(order_error(np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.3, 0.2])), 3)
+    0.333
     """
     known = ~np.isnan(values) & ~np.isnan(distances)
     values, distances = values[known], distances[known]
@@ -122,7 +124,7 @@ def held_out_order(
         rest = np.ones(len(values))
         rest[fold] = 0
         matrix = data.combined(rest)
-        distances = pdist(refit_map(model, squareform_of(matrix)))
+        distances = pdist(_fresh_map(model, matrix))
         for person in fold:
             found[person] = order_error(values[person], distances)
             others[person] = order_error(values[person], matrix)
@@ -135,18 +137,20 @@ def held_out_order(
     return OrderError(mean, low, high, "annotators", len(folds), tuple(found.tolist()), judged, ceiling)
 
 
-def _cell_errors(model: NonmetricMDS, values: FloatArray, rng: np.random.Generator, fresh: bool = False) -> FloatArray:
-    """Return the error on each fold of cells of a map of the others; ``fresh``: fitted from new starts."""
-    matrix, errors = squareform_of(values), []
-    known = np.flatnonzero(~np.isnan(values))
-    for fold in np.array_split(rng.permutation(known), N_FOLDS):
-        part = values.copy()
-        part[fold] = np.nan
-        rest = squareform_of(part)
-        points = clone(model).fit_dissimilarities(rest).embedding_ if fresh else refit_map(model, rest)
-        held = np.full(len(values), np.nan)
-        held[fold] = squareform(matrix, checks=False)[fold]
-        errors.append(order_error(held, pdist(points)))
+def _fresh_map(model: NonmetricMDS, values: FloatArray) -> FloatArray:
+    """Return the map of dissimilarities of pairs from a start of its own: that of a fit to all would know them all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the fit to all judgments has warned already
+        return clone(model).set_params(n_init=1).fit_dissimilarities(squareform_of(values)).embedding_
+
+
+def _cell_errors(model: NonmetricMDS, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return the error on each fold of cells of a map of the others."""
+    errors = []
+    for fold in np.array_split(rng.permutation(np.flatnonzero(~np.isnan(values))), N_FOLDS):
+        held = np.isin(np.arange(len(values)), fold)
+        points = _fresh_map(model, np.where(held, np.nan, values))
+        errors.append(order_error(np.where(held, values, np.nan), pdist(points)))
     return np.array(errors)
 
 
@@ -173,8 +177,7 @@ def choose_dimension(
     seed = int(stream(random_state, "split").integers(2**31))
     errors, spreads = [], []
     for p in progress_bar("dimensions", len(tried), tried, unit="dimension"):
-        candidate = clone(model).set_params(n_components=p, n_init=2)
-        of_folds = _cell_errors(candidate, values, np.random.default_rng(seed), fresh=True)
+        of_folds = _cell_errors(clone(model).set_params(n_components=p), values, np.random.default_rng(seed))
         errors.append(float(np.nanmean(of_folds)))
         spreads.append(float(np.nanstd(of_folds, ddof=1) / np.sqrt(N_FOLDS)))
     found, deviations = np.array(errors), np.array(spreads)
@@ -223,7 +226,7 @@ def split_half_people(
     found = []
     for _ in progress_bar("halves", n_splits, range(n_splits), unit="split"):
         halves = _halves_of_people(data, rng.permutation(counted)) if of_people else _halves_of_cells(data, rng)
-        ranks = [rankdata(pdist(refit_map(model, squareform_of(half)))) for half in halves]
+        ranks = [rankdata(pdist(_fresh_map(model, half))) for half in halves]
         found.append(0.0 if any(np.ptp(each) == 0 for each in ranks) else float(np.corrcoef(ranks)[0, 1]))
     half, each = float(np.mean(found)), [spearman_brown(value) for value in found]
     by: Grouping = "annotators" if of_people else "questions"

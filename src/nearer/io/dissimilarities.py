@@ -496,3 +496,12 @@ def proposals(table: Table, kind: str | None = None) -> list[Proposal]:
                 )
             )  # fmt: skip
     return found
+
+
+def proposed_command(files: Sequence[Path], sheet: str | None) -> str:
+    """Return how to read files as dissimilarities if columns are named, as the last lines of a message; or nothing."""
+    try:
+        table = open_table(file_list(files).paths[0], sheet=sheet)
+        return format_proposals(proposals(table))
+    except (ValueError, OSError):
+        return ""
