@@ -21,6 +21,7 @@ _ALPHA_REVERSED, _ALPHA_UNRELATED = 0.01, 0.05
 _MAX_FAR = 0.05  # share of judgments that may lie far from all others
 _MIN_AGREEMENT = 0.5  # between the two orders of a pair
 _MAX_LISTED = 10
+_STATED = "assumed-direction"  # what the first finding says anyway
 
 
 def check_dissimilarities(data: Dissimilarities, *, n_components: int = 2) -> Findings:
@@ -41,7 +42,7 @@ def check_dissimilarities(data: Dissimilarities, *, n_components: int = 2) -> Fi
     ['judgments']
     """
     found = [*_judgments(data), *_missing(data, n_components), *_orders(data), *_far(data), *_people(data)]
-    found += [Finding("reading", "note", None, {"finding": each, "file": data.source}) for each in data.findings]
+    found += [Finding("reading", "note", None, {"finding": each, "file": data.source}) for each in data.findings if each.code != _STATED]
     return Findings(data.source, tuple(found), {"n_objects": data.n_objects, "n_answers": data.n_answers})
 
 

@@ -11,6 +11,7 @@ from nearer._common.formatting import intcomma, percent, pluralize, quote, quote
 from nearer.checking.contradictions import MIN_QUESTIONS
 from nearer.checking.data_entry import MIN_SECONDS
 from nearer.checking.random_responders import FALSE_ALARM_RATE, MAX_SIMULATED_ANSWERS, MIN_CATCH_ACCURACY
+from nearer.data.dissimilarities import JUDGMENT_NOUNS, describe_judgments
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, NoiseCeiling
 from nearer.evaluation.distances import DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.io.answers import TrialNumbers
@@ -28,30 +29,6 @@ PERSON_FLAGS = {
     "constant-raters": "the same rating throughout",
     "reversed-raters": "rates in reverse",
     "unrelated-raters": "agrees with nobody",
-}
-#: What judgments of pairs are called, by their kind.
-JUDGMENT_NOUNS = {
-    "matrix": ("dissimilarity", "dissimilarities"),
-    "ratings": ("rating", "ratings"),
-    "same-different": ('answer "same" or "different"', 'answers "same" or "different"'),
-    "confusions": ("response", "responses"),
-    "arrangement": ("arranged distance", "arranged distances"),
-    "sorting": ("pair of sorted objects", "pairs of sorted objects"),
-}
-_TRANSFORMATIONS = {
-    "matrix": "Their order alone counts.",
-    "ratings": "Ratings of each person are standardized, then averaged over people.",
-    "same-different": "The dissimilarity of a pair is 1 - P(same), the share of answers \"different\".",
-    "confusions": "The dissimilarity of i and j is -log sqrt(p_ij p_ji / (p_ii p_jj)) (Shepard 1957), p_ij being the share "
-    "of responses j to stimulus i, with half a response added to each cell.",
-    "arrangement": "Distances of each person are divided by their root mean square, standardized, then averaged.",
-    "sorting": "The dissimilarity of a pair is the share of people who put the two into different piles.",
-}
-_DIRECTIONS = {
-    "option": "A large number means {word}, as was asked for (--high-is).",
-    "name": "A large number means {word}, as the name of the column says.",
-    "diagonal": "A large number means {word}, as the diagonal shows.",
-    "assumed": "A large number was taken to mean {word}; --high-is {other} turns that round.",
 }
 
 
@@ -97,13 +74,6 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
         f"{pluralize(n_answers, 'answer')}{trials}{people} about {pluralize(numbers['n_objects'], 'object')}{expanded}",
         f"Asked as {numbers['kind']} questions{'; ' if also else ''}{' and '.join(also)}.",
     )
-
-
-def describe_judgments(kind: str, high_is: str, known_by: str) -> str:
-    """Return what judgments of pairs are, which way they point, how that is known, and how they were transformed."""
-    other = "similar" if high_is == "different" else "different"
-    direction = _DIRECTIONS.get(known_by, "").format(word=high_is, other=other)
-    return " ".join(filter(None, [direction, _TRANSFORMATIONS[kind]]))
 
 
 def _judgments(_: Finding, numbers: _Numbers) -> Message:

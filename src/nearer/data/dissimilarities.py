@@ -30,6 +30,30 @@ DISSIMILARITY_KINDS: tuple[DissimilarityKind, ...] = get_args(DissimilarityKind)
 Direction: TypeAlias = Literal["different", "similar"]
 #: How the direction of judgments is known.
 Evidence: TypeAlias = Literal["option", "name", "diagonal", "kind", "assumed"]
+#: What judgments of pairs are called, by their kind.
+JUDGMENT_NOUNS = {
+    "matrix": ("dissimilarity", "dissimilarities"),
+    "ratings": ("rating", "ratings"),
+    "same-different": ('answer "same" or "different"', 'answers "same" or "different"'),
+    "confusions": ("response", "responses"),
+    "arrangement": ("arranged distance", "arranged distances"),
+    "sorting": ("pair of sorted objects", "pairs of sorted objects"),
+}
+_TRANSFORMATIONS = {
+    "matrix": "Their order alone counts.",
+    "ratings": "Ratings of each person are standardized, then averaged over people.",
+    "same-different": "The dissimilarity of a pair is 1 - P(same), the share of answers \"different\".",
+    "confusions": "The dissimilarity of i and j is -log sqrt(p_ij p_ji / (p_ii p_jj)) (Shepard 1957), p_ij being the share "
+    "of responses j to stimulus i, with half a response added to each cell.",
+    "arrangement": "Distances of each person are divided by their root mean square, standardized, then averaged.",
+    "sorting": "The dissimilarity of a pair is the share of people who put the two into different piles.",
+}
+_DIRECTIONS = {
+    "option": "A large number means {word}, as was asked for (--high-is).",
+    "name": "A large number means {word}, as the name of the column says.",
+    "diagonal": "A large number means {word}, as the diagonal shows.",
+    "assumed": "A large number was taken to mean {word}; --high-is {other} turns that round.",
+}
 _POOLED = ("same-different", "sorting")
 _PRIOR_RESPONSES = 0.5  # added to each cell of a matrix of confusions
 
@@ -148,6 +172,13 @@ class Dissimilarities:
             parts.append(pluralize(len(self.people), "person", "people"))
         known = int((~np.isnan(self.combined())).sum())
         return f"Dissimilarities({self.kind}: {', '.join(parts)}, {known} of {pluralize(len(self.pairs[0]), 'pair')})"
+
+
+def describe_judgments(kind: str, high_is: str, known_by: str) -> str:
+    """Return what judgments of pairs are, which way they point, how that is known, and how they were transformed."""
+    other = "similar" if high_is == "different" else "different"
+    direction = _DIRECTIONS.get(known_by, "").format(word=high_is, other=other)
+    return " ".join(filter(None, [direction, _TRANSFORMATIONS[kind]]))
 
 
 def shepard_distances(counts: FloatArray) -> FloatArray:

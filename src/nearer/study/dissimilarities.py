@@ -20,8 +20,8 @@ from nearer._common.formatting import percent, pluralize
 from nearer._common.json_files import plain_values
 from nearer.checking import Findings, check_dissimilarities
 from nearer.checking.findings import format_line
-from nearer.checking.messages import JUDGMENT_NOUNS, message_of
-from nearer.data.dissimilarities import Dissimilarities
+from nearer.checking.messages import message_of
+from nearer.data.dissimilarities import JUDGMENT_NOUNS, Dissimilarities
 from nearer.embedding import NonmetricMDS
 from nearer.embedding.storage import save_model
 from nearer.evaluation.dimension import DimensionChoice
@@ -198,7 +198,7 @@ def _results(study: DissimilarityStudy, provenance: Provenance, seconds: float) 
         embedding=model.embedding_,
         scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
         covariances=None if places is None else places.covariances,
-        regions=None if places is None else RegionRecord("confidence", settings.n_resamples, places.by),
+        regions=None if places is None else RegionRecord("confidence", settings.n_resamples, _unit(places.by)),
         level=settings.level,
         scales=None if places is None else tuple(places.radius(settings.level, n) for n in range(1, n_shown + 1)),
         ellipse_size=None
@@ -239,24 +239,32 @@ def _dissimilarities(study: DissimilarityStudy) -> DissimilarityRecord:
     )
 
 
+def _unit(by: str | None) -> str:
+    """Return what is kept whole, in words: people, or cells of the matrix."""
+    return "annotators" if by == "annotators" else "pairs of objects"
+
+
 def _error(found: OrderError) -> ErrorRecord:
     ceiling = found.ceiling
     return ErrorRecord(
         held_out=found.error,
         low=found.low,
         high=found.high,
+        map=found.error,
+        map_low=found.low,
+        map_high=found.high,
         ceiling=None if ceiling is None else ceiling.error,
         ceiling_at_most=None if ceiling is None else ceiling.at_most,
         ceiling_low=None if ceiling is None else ceiling.low,
         ceiling_high=None if ceiling is None else ceiling.high,
         n_folds=found.n_folds,
-        unit=found.by,
+        unit=_unit(found.by),
     )
 
 
 def _reproducibility(found: SplitHalf) -> ReproducibilityRecord:
     return ReproducibilityRecord(
-        found.reliability, found.by, found.half, found.low, found.high, found.n_splits, found.n_objects, found.validity
+        found.reliability, _unit(found.by), found.half, found.low, found.high, found.n_splits, found.n_objects, found.validity
     )
 
 
