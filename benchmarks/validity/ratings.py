@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -39,7 +39,12 @@ class Rated(NamedTuple):
 
 
 def rated(
-    rng: np.random.Generator, *, noise: float = MIDDLE, n_people: int = N_PEOPLE, weights: float = 0.0, share: float = 1.0
+    rng: np.random.Generator,
+    *,
+    noise: float = MIDDLE,
+    n_people: int = N_PEOPLE,
+    weights: float = 0.0,
+    share: float = 1.0,
 ) -> Rated:
     """Return the ratings of people; ``share``: of the pairs, drawn for each, that a person rates."""
     points = rng.normal(size=(N_OBJECTS, 2))
@@ -97,7 +102,7 @@ _ELLIPSES, _REVERSED, _UNRELATED = "ellipses of ratings", "people who rate in re
 _DIMENSION = "number of dimensions of ratings"
 
 
-def _covers(name: str, n_runs: int, low: float = 0.0, high: float = 1.0, **world: float) -> Rate:
+def _covers(name: str, n_runs: int, low: float = 0.0, high: float = 1.0, **world: Any) -> Rate:
     return Rate(_ELLIPSES, name, "coverage", partial(coverage, world=partial(rated, **world)), n_runs, low, high)
 
 
@@ -111,7 +116,10 @@ RATES = [
     Rate(_REVERSED, "nobody does", "size", partial(flags, noise=MIDDLE, code="reversed-raters"), 200, 0.0, 0.01),
     Rate(_REVERSED, "one does", "power", partial(flags, noise=MIDDLE, code="reversed-raters", odd="reversed"), 200),
     Rate(_UNRELATED, "nobody is", "size", partial(flags, noise=HIGH, code="unrelated-raters"), 200, 0.0, 0.07),
-    Rate(_UNRELATED, "one rates at random", "power", partial(flags, noise=MIDDLE, code="unrelated-raters", odd="random"), 200),
+    Rate(
+        _UNRELATED, "one rates at random", "power",
+        partial(flags, noise=MIDDLE, code="unrelated-raters", odd="random"), 200,
+    ),
     Rate(_DIMENSION, "ratings at random", "size", partial(finds_dimension, noise=None), 60, 0.0, 0.07),
     Rate(_DIMENSION, "two dimensions", "power", partial(finds_dimension, noise=MIDDLE), 60),
 ]  # fmt: skip

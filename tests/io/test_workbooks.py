@@ -97,7 +97,7 @@ def test_a_sheet_of_a_file_without_sheets(tmp_path):
 def test_damaged_workbooks(path):
     data = book(Data=[HEADER, *ROWS])
     for size in (300, len(data) // 2, len(data) - 30):
-        with pytest.raises(ValueError, match="not a whole workbook|a zip archive, not text"):
+        with pytest.raises(ValueError, match=r"not a whole workbook|a zip archive, not text"):
             read_answers(path(data[:size]))
 
 

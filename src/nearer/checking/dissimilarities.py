@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import spearmanr
 
 from nearer._common.arrays import FloatArray
-from nearer._common.findings import Finding
+from nearer._common.findings import Finding, Severity
 from nearer.checking.findings import Findings
 from nearer.data.dissimilarities import Dissimilarities
 
@@ -42,7 +42,11 @@ def check_dissimilarities(data: Dissimilarities, *, n_components: int = 2) -> Fi
     ['judgments']
     """
     found = [*_judgments(data), *_missing(data, n_components), *_orders(data), *_far(data), *_people(data)]
-    found += [Finding("reading", "note", None, {"finding": each, "file": data.source}) for each in data.findings if each.code != _STATED]
+    found += [
+        Finding("reading", "note", None, {"finding": each, "file": data.source})
+        for each in data.findings
+        if each.code != _STATED
+    ]
     return Findings(data.source, tuple(found), {"n_objects": data.n_objects, "n_answers": data.n_answers})
 
 
@@ -85,11 +89,11 @@ def _orders(data: Dissimilarities) -> Iterator[Finding]:
     if data.kind == "confusions" or not both.any():
         return
     means = [data.sums[:, i, j][both] / trials[both] for (i, j), trials in (((a, b), one), ((b, a), other))]
-    differ = ~np.isclose(*means)
+    differ = ~np.isclose(means[0], means[1])
     if not differ.any():
         return
-    correlation = _rho(*means) if both.sum() >= _MIN_PAIRS else float("nan")
-    severity = "warning" if correlation < _MIN_AGREEMENT else "note"
+    correlation = _rho(means[0], means[1]) if both.sum() >= _MIN_PAIRS else float("nan")
+    severity: Severity = "warning" if correlation < _MIN_AGREEMENT else "note"
     numbers = {
         "n_pairs": int(both.sum()), "n_differ": int(differ.sum()), "mean": float(np.abs(means[0] - means[1]).mean()),
         "correlation": None if np.isnan(correlation) else correlation,
@@ -101,7 +105,9 @@ def _far(data: Dissimilarities) -> Iterator[Finding]:
     """Find judgments that lie farther from all others than these from each other, such as 99 on a scale of 7."""
     if data.kind not in ("ratings", "matrix"):
         return
-    values = np.sort(np.divide(data.sums, data.trials, where=data.trials > 0, out=np.full(data.sums.shape, np.nan))[data.trials > 0])
+    values = np.sort(
+        np.divide(data.sums, data.trials, where=data.trials > 0, out=np.full(data.sums.shape, np.nan))[data.trials > 0]
+    )
     gaps = np.diff(values)
     if len(values) < _MIN_PAIRS or not gaps.any():
         return

@@ -81,8 +81,8 @@ def _judgments(_: Finding, numbers: _Numbers) -> Message:
     n_pairs, n_bad = numbers["n_pairs"], numbers["n_bad"]
     bad = f" {pluralize(n_bad, 'row was', 'rows were')} skipped." if n_bad else ""
     return Message(
-        f"{pluralize(numbers['n_answers'], *JUDGMENT_NOUNS[numbers['kind']])}{people} of {pluralize(n_pairs, 'pair')} of "
-        f"{pluralize(numbers['n_objects'], 'object')}",
+        f"{pluralize(numbers['n_answers'], *JUDGMENT_NOUNS[numbers['kind']])}{people} of {pluralize(n_pairs, 'pair')} "
+        f"of {pluralize(numbers['n_objects'], 'object')}",
         f"Data of kind {numbers['kind']}, for NonmetricMDS. "
         f"{describe_judgments(numbers['kind'], numbers['high_is'], numbers['known_by'])}{bad}",
     )
@@ -101,8 +101,9 @@ def _asymmetric(_: Finding, numbers: _Numbers) -> Message:
     rho = numbers["correlation"]
     agree = "" if rho is None else f" (Spearman correlation {rho:.2f})"
     warn = "; if the order matters, a symmetric map hides it" if rho is not None and rho < 0.5 else ""
+    differ, both = pluralize(numbers["n_differ"], "pair"), intcomma(numbers["n_pairs"])
     return Message(
-        f"{pluralize(numbers['n_differ'], 'pair')} of {intcomma(numbers['n_pairs'])} judged in both orders differ{agree}",
+        f"{differ} of {both} judged in both orders differ{agree}",
         f"A map takes their mean; on average they differ by {numbers['mean']:.3g}{warn}.",
     )
 
@@ -112,8 +113,8 @@ def _far_judgments(_: Finding, numbers: _Numbers) -> Message:
     turned = " (after similarities were turned round)" if numbers["turned"] else ""
     return Message(
         f"{pluralize(numbers['n'], 'judgment lies', 'judgments lie')} far from all others: {listed}{turned}",
-        f"The others are from {numbers['low']:g} to {numbers['high']:g}. If these stand for missing ones, or are typing "
-        "errors, --scale LOW,HIGH --skip-bad leaves them out.",
+        f"The others are from {numbers['low']:g} to {numbers['high']:g}. If these stand for missing ones, or are "
+        "typing errors, --scale LOW,HIGH --skip-bad leaves them out.",
     )
 
 
@@ -723,8 +724,8 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     ),
     "unrelated-raters": _raters(
         ("person agrees with nobody", "people agree with nobody"),
-        "Their ratings are not related to the mean of the others (one-sided test at 5%); look at them, or leave them out "
-        "(--exclude person=...).",
+        "Their ratings are not related to the mean of the others (one-sided test at 5%); look at them, or leave "
+        "them out (--exclude person=...).",
     ),
     "repeated-block": lambda _, numbers: Message(
         f"{pluralize(numbers['n_in_blocks'], 'answer')} come again in the same order",

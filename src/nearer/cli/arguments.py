@@ -88,8 +88,8 @@ def add_file(parser: argparse.ArgumentParser, *, of_pairs: bool = False) -> None
     """Add files of answers, or ``of_pairs`` of dissimilarities, and the options that say how they are to be read."""
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
-        help="answers: CSV, TSV, Excel, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, such as "
-        "one for each participant; or the folder of a study of `nearer survey`",
+        help="answers: CSV, TSV, Excel, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, "
+        "such as one for each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
     if not of_pairs:
         add_reading(parser)
@@ -243,7 +243,8 @@ def read_data(options: argparse.Namespace, verbose: bool = True) -> Answers | Di
     except ValueError as error:
         if options.kind is not None or any(map(is_study, options.file)):
             raise
-        from nearer.io.dissimilarities import UnclearMatrix, proposed_command
+        from nearer.io.dissimilarities import proposed_command
+        from nearer.io.matrices import UnclearMatrix
 
         try:
             return _read_pairs(options, verbose)

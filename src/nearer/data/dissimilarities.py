@@ -1,15 +1,15 @@
 """Dissimilarities: what people said of pairs of objects, for each person, and what they say together.
 
-People use scales in their own ways, so that the judgments of each are standardized, z = (r - mean) / sd, before they are
-averaged. Counts are pooled over people first, and then transformed:
+People use scales in their own ways, so that the judgments of each are standardized, z = (r - mean) / sd, before they
+are averaged. Counts are pooled over people first, and then transformed:
 
     same or different    1 - P(same)                                the share of answers "different"
     free sorting         1 - P(same pile)                           Miller 1969; Rosenberg and Kim 1975
     confusions           -log sqrt(p_ij p_ji / (p_ii p_jj))         Shepard 1957; Luce 1963
 
 Of confusions p_ij is the share of responses j to stimulus i, with half a response added to each cell (Krichevsky and
-Trofimov 1981): the ratio does without the bias of people toward some responses. A nonmetric map takes the order of these
-numbers alone, so that another increasing transformation gives the same map.
+Trofimov 1981): the ratio does without the bias of people toward some responses. A nonmetric map takes the order of
+these numbers alone, so that another increasing transformation gives the same map.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ JUDGMENT_NOUNS = {
 _TRANSFORMATIONS = {
     "matrix": "Their order alone counts.",
     "ratings": "Ratings of each person are standardized, then averaged over people.",
-    "same-different": "The dissimilarity of a pair is 1 - P(same), the share of answers \"different\".",
-    "confusions": "The dissimilarity of i and j is -log sqrt(p_ij p_ji / (p_ii p_jj)) (Shepard 1957), p_ij being the share "
-    "of responses j to stimulus i, with half a response added to each cell.",
+    "same-different": 'The dissimilarity of a pair is 1 - P(same), the share of answers "different".',
+    "confusions": "The dissimilarity of i and j is -log sqrt(p_ij p_ji / (p_ii p_jj)) (Shepard 1957), p_ij being the "
+    "share of responses j to stimulus i, with half a response added to each cell.",
     "arrangement": "Distances of each person are divided by their root mean square, standardized, then averaged.",
     "sorting": "The dissimilarity of a pair is the share of people who put the two into different piles.",
 }
@@ -90,7 +90,7 @@ class Dissimilarities:
     Examples
     --------
     >>> sums = np.array([[[0, 1, 6], [0, 0, 7], [0, 0, 0]], [[0, 3, 4], [0, 0, 5], [0, 0, 0]]])
-    >>> found = Dissimilarities(sums, sums > 0, ["a", "b", "c"], "ratings", ("p1", "p2"))
+    >>> found = Dissimilarities(sums, (sums > 0) * 1.0, ["a", "b", "c"], "ratings", ("p1", "p2"))
     >>> found
     Dissimilarities(ratings: 3 objects, 2 people, 3 of 3 pairs)
     >>> found.combined().round(2).tolist()
@@ -98,7 +98,7 @@ class Dissimilarities:
     """
 
     sums: FloatArray
-    trials: NDArray[np.integer] | FloatArray
+    trials: FloatArray
     objects: list[str]
     kind: DissimilarityKind
     people: tuple[str, ...] | None = None
@@ -137,10 +137,12 @@ class Dissimilarities:
     def counted(self) -> NDArray[np.bool_]:
         """The people who rank pairs, (k,): all but those who say the same of all."""
         values = self.of_people
+        judged: NDArray[np.bool_] = ~np.isnan(values).all(axis=1)
         if self.kind in _POOLED:
-            return ~np.isnan(values).all(axis=1)
+            return judged
         low, high = (reduce(values, axis=1, initial=end) for reduce, end in ((np.nanmin, np.inf), (np.nanmax, -np.inf)))
-        return np.asarray(high > low)
+        ranges: NDArray[np.bool_] = np.atleast_1d(high > low)
+        return ranges
 
     @cached_property
     def standardized(self) -> FloatArray:

@@ -1,12 +1,12 @@
 """How far to trust a map of dissimilarities: its dimensions, ellipses, held-out error and the reliability of distances.
 
-The error is that of comparisons: of two pairs that a person judged differently, the map has the wrong one as the farther
-apart, a tie counting one half. With C pairs of pairs in the same order, D in the other, and T not tied in the judgments,
-it is (1 - (C - D) / T) / 2, where (C - D) / T is the d of Somers (1962). Its ceiling has the bounds of Nili et al. (2014):
-people predicted by the mean of all, who are among them, and by the mean of the others.
+The error is that of comparisons: of two pairs that a person judged differently, the map has the wrong one as the
+farther apart, a tie counting one half. With C pairs of pairs in the same order, D in the other, and T not tied in the
+judgments, it is (1 - (C - D) / T) / 2, where (C - D) / T is the d of Somers (1962). Its ceiling has the bounds of Nili
+et al. (2014): people predicted by the mean of all, who are among them, and by the mean of the others.
 
-People are resampled as a whole, by the Bayesian bootstrap (Rubin 1981), where there are enough of them, and cells of the
-matrix otherwise.
+People are resampled as a whole, by the Bayesian bootstrap (Rubin 1981), where there are enough of them, and cells of
+the matrix otherwise.
 """
 
 from __future__ import annotations
@@ -226,8 +226,9 @@ def split_half_people(
     found = []
     for _ in progress_bar("halves", n_splits, range(n_splits), unit="split"):
         halves = _halves_of_people(data, rng.permutation(counted)) if of_people else _halves_of_cells(data, rng)
-        ranks = [rankdata(pdist(_fresh_map(model, half))) for half in halves]
-        found.append(0.0 if any(np.ptp(each) == 0 for each in ranks) else float(np.corrcoef(ranks)[0, 1]))
+        first, second = (rankdata(pdist(_fresh_map(model, half))) for half in halves)
+        is_point = np.ptp(first) == 0 or np.ptp(second) == 0
+        found.append(0.0 if is_point else float(np.corrcoef(np.array([first, second]))[0, 1]))
     half, each = float(np.mean(found)), [spearman_brown(value) for value in found]
     by: Grouping = "annotators" if of_people else "questions"
     return SplitHalf(half, spearman_brown(half), min(each), max(each), n_splits, data.n_objects, by)

@@ -1,7 +1,7 @@
 """Reading dissimilarities: matrices, and tables of ratings, of same or different, of confusions, and of piles.
 
-Whatever the layout, a file becomes entries: who, one object, the other, a number, and how many trials it sums up. Entries
-of several files are put together, a person for each file where no column says who judged.
+Whatever the layout, a file becomes entries: who, one object, the other, a number, and how many trials it sums up.
+Entries of several files are put together, a person for each file where no column says who judged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAMES = {
     "same": ("same", "nsame", "samecount", "countsame", "same_n"),
     "different": ("different", "ndifferent", "differentcount", "countdifferent", "diff", "ndiff"),
     "trials": ("trials", "ntrials", "n", "total", "count"),
-    "pile": ("pile", "group", "category", "cluster", "bin", "sort", "pilenumber", "groupname", "categorylabel", "card_group"),
+    "pile": ("pile", "group", "category", "cluster", "bin", "sort", "pilenumber", "groupname", "categorylabel"),
     "object": ("object", "item", "stimulus", "card", "cardlabel", "word", "image", "element", "label", "stim"),
     "stimulus": ("stimulus", "stim", "presented", "target", "signal", "shown"),
     "response": ("response", "responded", "reported", "answer", "identified", "resp"),
@@ -55,6 +55,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "confusions": ("stimulus", "response"),
     "sorting": ("annotator", "object", "pile"),
 }
+_BY_KIND: tuple[Direction, Evidence] = ("different", "kind")
 MIN_SHARED = 0.5  # share of the labels of two columns that both have
 
 
@@ -196,7 +197,9 @@ class _Reader:
         first, second, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
         named = len(found) > 1 or found[0].person is not None
         people = np.repeat([str(each.person or at) for at, each in enumerate(found, 1)], [len(p[0]) for p in parts])
-        notes = tuple(note("matrix", source, what=what) for what in dict.fromkeys(w for each in found for w in each.notes))
+        notes = tuple(
+            note("matrix", source, what=what) for what in dict.fromkeys(w for each in found for w in each.notes)
+        )
         if kind == "confusions" and (numbers < 0).any():
             raise ValueError(f"{source} holds counts below 0; a matrix of confusions holds how often each was answered")
         return _Entries(
@@ -205,7 +208,7 @@ class _Reader:
 
     def _direction(self, found: Sequence[MatrixPart], kind: str) -> tuple[Direction, Evidence]:
         if kind in ("confusions", "arrangement"):
-            return "different", "kind"
+            return _BY_KIND
         if self.high_is is not None:
             return self.high_is, "option"
         if all(each.holds_similarities for each in found):
@@ -222,10 +225,10 @@ class _Reader:
         errors = RowErrors(len(loaded))
         first, second, numbers, trials, of_kind = _numbers_of(kind, roles, loaded, errors, self.scale)
         name = roles.get("rating", "")
-        high_is, known_by = ("different", "kind") if of_kind != "ratings" else self._named_direction(name)
+        high_is, known_by = self._named_direction(name) if of_kind == "ratings" else _BY_KIND
         pairs = _filled(first, second, errors, roles) & ~np.isnan(numbers)
         same = np.array([one == other for one, other in zip(first, second, strict=True)], bool) & pairs
-        bad, n_bad = errors.collect(loaded, self.skip_bad, bool(pairs.any()))
+        _, n_bad = errors.collect(loaded, self.skip_bad, bool(pairs.any()))
         kept = pairs & ~errors.bad & (~same | (of_kind == "confusions"))
         findings = [*table.findings, *out, *loaded.findings]
         for code, rows in (("identical-pairs", same & ~kept), ("not-judged", ~pairs & ~errors.bad)):
@@ -262,8 +265,8 @@ class _Reader:
         found = proposals(table, self.kind)
         advice = format_proposals(found) or ". Name them with --columns object_1=NAME,object_2=NAME,rating=NAME"
         raise ValueError(
-            f"{table.source} has the columns {listing(table.names)}, which make no {self.kind or 'dissimilarities'}: needed "
-            f"are {wanted}{advice}"
+            f"{table.source} has the columns {listing(table.names)}, which make no {self.kind or 'dissimilarities'}: "
+            f"needed are {wanted}{advice}"
         )
 
 
@@ -284,7 +287,9 @@ def _find_roles(kind: str, table: Table, given: Mapping[str, str]) -> dict[str, 
             pair = _pair_of_columns(table, set(found.values()))
             if pair is None:
                 return None
-            found |= {role: name for role, name in zip(("object_1", "object_2"), pair, strict=True) if role not in given}
+            found |= {
+                role: name for role, name in zip(("object_1", "object_2"), pair, strict=True) if role not in given
+            }
         if kind == "same-different" and find("same") and (find("different") or find("trials")):
             find("annotator")
             return found if _is_numeric(table, [found["same"]]) else None
@@ -297,7 +302,9 @@ def _find_roles(kind: str, table: Table, given: Mapping[str, str]) -> dict[str, 
             return None
         find("annotator")
         words = _is_same_or_different(table, found["rating"])
-        return found if words == (kind == "same-different") and (words or _is_numeric(table, [found["rating"]])) else None
+        return (
+            found if words == (kind == "same-different") and (words or _is_numeric(table, [found["rating"]])) else None
+        )
     if kind == "confusions" and find("stimulus") and find("response"):
         find("count")
         find("annotator")
@@ -314,10 +321,9 @@ def _pair_of_columns(table: Table, taken: set[str]) -> tuple[str, str] | None:
     candidates = []
     for one, other in _ENDS:
         for each, name in spelled.items():
-            if each.endswith(one) and (twin := spelled.get(each.removesuffix(one) + other)) is not None:
-                candidates.append((name, twin))
-            elif each.startswith(one) and (twin := spelled.get(other + each.removeprefix(one))) is not None:
-                candidates.append((name, twin))
+            at_end = each.removesuffix(one) + other if each.endswith(one) else ""
+            in_front = other + each.removeprefix(one) if each.startswith(one) else ""
+            candidates += [(name, spelled[twin]) for twin in (at_end, in_front) if twin in spelled]
     return next((pair for pair in dict.fromkeys(candidates) if _share_labels(table, pair)), None)
 
 
@@ -386,7 +392,9 @@ def _as_different(column: Column, errors: RowErrors) -> FloatArray:
     return numbers
 
 
-def _filled(first: NDArray[Any], second: NDArray[Any], errors: RowErrors, roles: Mapping[str, str]) -> NDArray[np.bool_]:
+def _filled(
+    first: NDArray[Any], second: NDArray[Any], errors: RowErrors, roles: Mapping[str, str]
+) -> NDArray[np.bool_]:
     """Return the rows that name two objects; those that name one are errors, those that name none no trials."""
     one, other = (np.array([bool(label) for label in labels], bool) for labels in (first, second))
     names = [role for role in ("object_1", "object_2", "stimulus", "response", "object", "pile") if role in roles]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,7 @@ class MatrixPart:
         return bool((diagonal >= matrix.max(axis=1)).mean() > _RESPONSES_TO_SELF)
 
     def entries(self, with_diagonal: bool) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-        """Return row labels, column labels and numbers of the cells that hold one; of one half if the other is empty."""
+        """Return the labels of rows and columns, and the numbers, of cells that hold one; one half if alike."""
         known = ~np.isnan(self.matrix)
         if not with_diagonal:
             np.fill_diagonal(known, False)
@@ -88,8 +88,8 @@ def matrices_in(source: Path | NDArray[Any], name: str, sheet: str | None = None
         return _of_arrays(read_arrays(data, name), name)
     if data[:10] == _MAT_7 or (data[:4] == b"\x89HDF" and source.suffix.lower() == ".mat"):
         raise ValueError(
-            f"{name} is a file of MATLAB 7.3 (HDF5); save it again in MATLAB with save('{name}', '-v7'), or as CSV with "
-            "writematrix"
+            f"{name} is a file of MATLAB 7.3 (HDF5); save it again in MATLAB with save('{name}', '-v7'), or as CSV "
+            "with writematrix"
         )
     if data[:10] == _MAT_5:
         return _of_matlab(data, name)
@@ -146,10 +146,14 @@ def _of_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> list[MatrixPart
         raise ValueError(f"{name} holds several square matrices, {quote_all(squares)}; keep one of them in the file")
     stack = np.asarray(numeric[squares[0]], dtype=np.float64)
     stack = stack if stack.ndim == 3 else stack[None]
-    objects, people = (_labels(arrays, names, size) for names, size in ((_NAMES, stack.shape[1]), (_PEOPLE, len(stack))))
+    objects, people = (
+        _labels(arrays, names, size) for names, size in ((_NAMES, stack.shape[1]), (_PEOPLE, len(stack)))
+    )
     notes = () if objects else ("objects have no names and are numbered from 1",)
     objects = objects or [str(at) for at in range(1, stack.shape[1] + 1)]
-    whose: Sequence[str | None] = people or ([None] if len(stack) == 1 else [str(at) for at in range(1, len(stack) + 1)])
+    whose: Sequence[str | None] = people or (
+        [None] if len(stack) == 1 else [str(at) for at in range(1, len(stack) + 1)]
+    )
     return [MatrixPart(objects, matrix, person, notes=notes) for matrix, person in zip(stack, whose, strict=True)]
 
 
@@ -163,9 +167,9 @@ def _of_matlab(data: bytes, name: str) -> list[MatrixPart]:
     from scipy.io import loadmat, whosmat
 
     try:
-        sizes = [(int(np.prod(shape)), kind) for _, shape, kind in whosmat(io.BytesIO(data))]
+        sizes = [(int(np.prod(shape)), kind) for _, shape, kind in whosmat(cast(Any, io.BytesIO(data)))]
         refuse_growth(sum(8 * size for size, _ in sizes), len(data), name)
-        found = {key: value for key, value in loadmat(io.BytesIO(data)).items() if not key.startswith("__")}
+        found = {key: value for key, value in loadmat(cast(Any, io.BytesIO(data))).items() if not key.startswith("__")}
     except ValueError:
         raise
     except Exception as error:  # SciPy has many for damaged files
@@ -191,7 +195,7 @@ def _texts(value: NDArray[Any]) -> list[str]:
 
 
 def _of_meadows(data: bytes, name: str) -> list[MatrixPart]:
-    """Return what a tree of Meadows holds of multi-arrangement tasks: of one participant, or of several by their names."""
+    """Return the arrangements in a tree of Meadows: of one participant, or of several by their names."""
     try:
         tree = json.loads(data)
     except (ValueError, RecursionError):
@@ -202,7 +206,9 @@ def _of_meadows(data: bytes, name: str) -> list[MatrixPart]:
     for person, each in named:
         if not isinstance(each, dict) or not isinstance(each.get("tasks"), list):
             return []
-        who = person or str(each.get("participation", {}).get("name", "") if isinstance(each.get("participation"), dict) else "")
+        who = person or str(
+            each.get("participation", {}).get("name", "") if isinstance(each.get("participation"), dict) else ""
+        )
         for task in each["tasks"]:
             if isinstance(task, dict) and isinstance(task.get("rdm"), list) and isinstance(task.get("stimuli"), list):
                 stimuli = [str(item.get("name", "") if isinstance(item, dict) else item) for item in task["stimuli"]]
@@ -213,7 +219,9 @@ def _of_meadows(data: bytes, name: str) -> list[MatrixPart]:
 def _arrangement(triangle: FloatArray, stimuli: Sequence[str], person: str | None, name: str) -> MatrixPart:
     n = len(stimuli)
     if len(triangle) != n * (n - 1) // 2:
-        raise ValueError(f"{name}: {len(triangle)} distances do not belong to {n} stimuli, which have {n * (n - 1) // 2}")
+        raise ValueError(
+            f"{name}: {len(triangle)} distances do not belong to {n} stimuli, which have {n * (n - 1) // 2}"
+        )
     # The scale of an arrangement is that of the screen.
     size = np.sqrt(np.nanmean(triangle**2))
     objects = [PurePosixPath(text).stem or text for text in stimuli]
@@ -221,6 +229,6 @@ def _arrangement(triangle: FloatArray, stimuli: Sequence[str], person: str | Non
 
 
 def _person_in(name: str) -> str | None:
-    """Return the participant in the name of a file of Meadows, such as clever-fox in Meadows_exp_v1_clever-fox_1D.mat."""
+    """Return the participant in the name of a file, such as clever-fox in Meadows_exp_v1_clever-fox_1D.mat."""
     found = re.search(r"_([a-z]+-[a-z]+)_(?:\d+|tree|1D|2D)", name)
     return found[1] if found else None

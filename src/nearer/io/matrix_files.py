@@ -86,7 +86,9 @@ def parse_matrix(text: str, path: Path, *, features: bool = False) -> NamedMatri
     rows = cells_of(text)
     if len(rows) < 2 or max(map(len, rows)) < 2:
         raise ValueError(f"{path} has no matrix: give a row and a column for each object, with names in the first ones")
-    objects, matrix, notes = square_matrix(rows, path) or _list_of_pairs(rows, path) or _of_features(rows, path, features)
+    objects, matrix, notes = (
+        square_matrix(rows, path) or _list_of_pairs(rows, path) or _of_features(rows, path, features)
+    )
     refuse_doubled(objects, path)
     if holds_similarities(matrix):
         raise ValueError(
@@ -113,9 +115,7 @@ def cells_of(text: str) -> list[list[str]]:
     table = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     rows = [[cell.strip() for cell in row] for row in table]
     if delimiter == ";":
-        rows = [
-            [cell.replace(",", ".") if is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows
-        ]
+        rows = [[cell.replace(",", ".") if is_number(cell.replace(",", ".")) else cell for cell in row] for row in rows]
     rows = [row for row in rows if any(row)]
     while rows and all(len(row) > 1 and not row[-1] for row in rows):  # lines that end in a separator
         rows = [row[:-1] for row in rows]
@@ -150,7 +150,11 @@ def square_matrix(rows: list[list[str]], path: Path, *, unnamed: bool = False) -
     if all(map(is_number, header)) and len(rows) == len(header) > 2 and header[0]:  # an empty corner has names around
         if unnamed:
             labels = [str(number) for number in range(1, len(rows) + 1)]
-            return labels, numbers_of(rows, path, "matrix", len(rows)), ["objects have no names and are numbered from 1"]
+            return (
+                labels,
+                numbers_of(rows, path, "matrix", len(rows)),
+                ["objects have no names and are numbered from 1"],
+            )
         raise ValueError(
             f"{path} has no names of objects; put them into the first row and the first column, as distances.csv has "
             "them"

@@ -255,8 +255,8 @@ _TEXTS: dict[str, Callable[..., str]] = {
         f"means that they are similar, use {one_of('high_is', ['similar'])}"
     ),
     "identical-pairs": lambda n_rows: (
-        f"{'1 row is' if n_rows == 1 else f'{intcomma(n_rows)} rows are'} about an object and itself, which a map cannot "
-        "use"
+        f"{'1 row is' if n_rows == 1 else f'{intcomma(n_rows)} rows are'} about an object and itself, which a map "
+        "cannot use"
     ),
     "not-judged": lambda n_rows: (
         f"{'1 row has' if n_rows == 1 else f'{intcomma(n_rows)} rows have'} no pair or no judgment and {_was(n_rows)} "

@@ -56,8 +56,9 @@ def read_answers(
     ----------
     source : path, sequence of paths, data frame or dict of columns
         CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz,
-        npy, or a workbook of Excel or LibreOffice; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
-        many files, which are read as one table; where no column identifies who answered, the name of each file does.
+        npy, or a workbook of Excel or LibreOffice; a frame of pandas, polars or pyarrow. A folder, a pattern such as
+        ``"data/*.csv"`` and several paths mean many files, which are read as one table; where no column identifies who
+        answered, the name of each file does.
     kind : str, optional
         How people were asked; found from the columns if left out.
 
@@ -142,7 +143,9 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     split, rules = undecided == "split", rules_from(keep, exclude, where)
-    options = ReadOptions(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels, sheet)
+    options = ReadOptions(
+        kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels, sheet
+    )
     if is_files(source):
         files = file_list(source)
         several = len(files.paths) > 1

@@ -16,7 +16,14 @@ from nearer.evaluation.curves import CHANCE
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
 from nearer.study.figures import SHEPARD_X, SHEPARD_Y
-from nearer.study.results import CurveStep, DimensionRecord, DissimilarityRecord, ErrorRecord, FeatureRecord, MarginRecord
+from nearer.study.results import (
+    CurveStep,
+    DimensionRecord,
+    DissimilarityRecord,
+    ErrorRecord,
+    FeatureRecord,
+    MarginRecord,
+)
 
 WIDTH = 440.0
 _LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters

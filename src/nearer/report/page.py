@@ -25,7 +25,7 @@ from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.sections import N_NEIGHBORS, Content, Section, citing, methods, settings
-from nearer.report.verdict import assumes_dimensions, verdict
+from nearer.report.verdict import answer_noun, assumes_dimensions, verdict
 from nearer.study.figures import find_pictures
 from nearer.study.results import StudyResults
 
@@ -157,7 +157,7 @@ def _kicker(results: StudyResults) -> str:
     source, later = results.source, results.placed
     parts = [pluralize(results.n_fitted, "object")]
     if source.n_answers is not None:
-        noun = _sections.answer_noun(results)
+        noun = answer_noun(results)
         kind = f" ({source.kind})" if source.kind and source.kind not in noun else ""
         parts.append(pluralize(source.n_answers, *noun) + kind)
     if later is not None:

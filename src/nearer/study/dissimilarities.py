@@ -37,8 +37,17 @@ from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io.messages import sentence
 from nearer.study.figures import draw_dissimilarities
-from nearer.study.folder import LOG, MAP, VERSIONED_PACKAGES, ErroneousAnswers, StudyInterrupted, log_text, new_run
-from nearer.study.folder import write_distances, write_map  # isort: skip
+from nearer.study.folder import (
+    LOG,
+    MAP,
+    VERSIONED_PACKAGES,
+    ErroneousAnswers,
+    StudyInterrupted,
+    log_text,
+    new_run,
+    write_distances,
+    write_map,
+)
 from nearer.study.methods import citations
 from nearer.study.results import (
     RESULTS,
@@ -264,7 +273,7 @@ def _error(found: OrderError) -> ErrorRecord:
 
 def _reproducibility(found: SplitHalf) -> ReproducibilityRecord:
     return ReproducibilityRecord(
-        found.reliability, _unit(found.by), found.half, found.low, found.high, found.n_splits, found.n_objects, found.validity
+        found.reliability, _unit(found.by), found.half, found.low, found.high, found.n_splits, found.n_objects
     )
 
 

@@ -162,13 +162,6 @@ METHODS = {
             book="Advances in Neural Information Processing Systems", volume="29",
         ),
     ),
-    "NonmetricMDS": Method(
-        "nonmetric multidimensional scaling",
-        Work(
-            "kruskal1964nonmetric", ("Kruskal, J. B.",), "Nonmetric multidimensional scaling: a numerical method", 1964,
-            journal="Psychometrika", volume="29", pages="115-129", doi="10.1007/BF02289694",
-        ),
-    ),
     "MLDS": Method(
         "maximum-likelihood difference scaling",
         Work(
