@@ -252,7 +252,7 @@ def read_data(options: argparse.Namespace, verbose: bool = True) -> Answers | Di
             raise
         except (ValueError, OSError):
             proposed = proposed_command(options.file, options.sheet)
-        raise type(error)(f"{error}{proposed}") if proposed and type(error) is ValueError else error from None
+        raise ValueError(f"{error}{proposed}") if "\nTry:" not in str(error) else error from None
 
 
 def _read_pairs(options: argparse.Namespace, verbose: bool) -> Dissimilarities:

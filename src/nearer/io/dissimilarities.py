@@ -46,7 +46,7 @@ _NAMES = {
     "stimulus": ("stimulus", "stim", "presented", "target", "signal", "shown"),
     "response": ("response", "responded", "reported", "answer", "identified", "resp"),
     "count": ("count", "n", "frequency", "freq", "trials"),
-    "annotator": SYNONYMS["annotator"],
+    "annotator": (*SYNONYMS["annotator"], "source", "sourceid"),  # as PROXSCAL calls people
 }  # fmt: skip
 _SAME, _OTHER = ("same", "s", "identical", "equal"), ("different", "d", "diff", "other", "unequal")
 _NEEDED: dict[str, tuple[str, ...]] = {
@@ -324,7 +324,9 @@ def _pair_of_columns(table: Table, taken: set[str]) -> tuple[str, str] | None:
             at_end = each.removesuffix(one) + other if each.endswith(one) else ""
             in_front = other + each.removeprefix(one) if each.startswith(one) else ""
             candidates += [(name, spelled[twin]) for twin in (at_end, in_front) if twin in spelled]
-    return next((pair for pair in dict.fromkeys(candidates) if _share_labels(table, pair)), None)
+    found = [pair for pair in dict.fromkeys(candidates) if _share_labels(table, pair)]
+    words = [pair for pair in found if not _is_numeric(table, pair)]  # names go before numbers of objects
+    return next(iter(words or found), None)
 
 
 def _share_labels(table: Table, pair: Sequence[str]) -> bool:

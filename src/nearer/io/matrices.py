@@ -26,6 +26,7 @@ from nearer.io.matrix_files import cells_of, holds_similarities, is_number, numb
 
 _NAMES = ("objects", "names", "object_names", "items", "labels", "stimuli", "conds", "conditions")
 _PEOPLE = ("people", "participants", "subjects", "annotators", "raters")
+_TRIANGLE = re.compile("utv|ltv|rdm|dissim|distance")  # names of the upper or the lower triangle of a matrix
 _MAT_5, _MAT_7 = b"MATLAB 5.0", b"MATLAB 7.3"
 _RESPONSES_TO_SELF = 0.5  # share of the largest number that must be on the diagonal for counts of responses
 
@@ -139,6 +140,9 @@ def _stacked(rows: list[list[str]], path: Path) -> list[MatrixPart]:
 def _of_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> list[MatrixPart]:
     """Return an array of shape (n, n) or (k, n, n), with names of objects and people where there are some."""
     numeric = {key: array for key, array in arrays.items() if array.dtype.kind in "iufb"}
+    if not any(array.ndim > 1 and array.shape[-1] == array.shape[-2] > 2 for array in numeric.values()):
+        triangles = [key for key in numeric if _TRIANGLE.search(key.lower())]
+        numeric = {key: matrix for key in triangles if (matrix := _whole(numeric[key])) is not None}
     squares = [key for key, array in numeric.items() if array.ndim in (2, 3) and array.shape[-1] == array.shape[-2] > 2]
     if not squares or "nearer_kind" in arrays:
         return []
@@ -155,6 +159,15 @@ def _of_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> list[MatrixPart
         [None] if len(stack) == 1 else [str(at) for at in range(1, len(stack) + 1)]
     )
     return [MatrixPart(objects, matrix, person, notes=notes) for matrix, person in zip(stack, whose, strict=True)]
+
+
+def _whole(triangles: NDArray[Any]) -> FloatArray | None:
+    """Return matrices, (k, n, n), of upper triangles as `scipy.spatial.distance.pdist` returns them, (N,) or (k, N)."""
+    rows = np.atleast_2d(triangles).astype(np.float64)
+    n = int(np.ceil(np.sqrt(2 * rows.shape[1])))
+    if rows.ndim != 2 or n < 3 or n * (n - 1) // 2 != rows.shape[1]:
+        return None
+    return np.array([squareform(row) for row in rows])
 
 
 def _labels(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], size: int) -> list[str]:

@@ -65,7 +65,7 @@ def sheet_text(data: bytes, source: str, sheet: str | None = None) -> tuple[byte
     if not filled:
         raise ValueError(f"{source} holds no table: {'the sheet is' if len(names) == 1 else 'its sheets are'} empty")
     if len(filled) > 1:
-        first = next(iter(filled))
+        first = max(filled, key=lambda name: len(filled[name][0]))
         sizes = ", ".join(f"{quote(name)} ({pluralize(len(rows), 'row')})" for name, (rows, _) in filled.items())
         option = f"--sheet '{first}'" if " " in first else f"--sheet {first}"
         raise ValueError(f"{source} has several sheets: {sizes}; say which to read, such as {option} (sheet={first!r})")
