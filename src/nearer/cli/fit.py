@@ -155,7 +155,7 @@ def _check_pairs(options: argparse.Namespace, data: Dissimilarities) -> int:
 
     findings = check_dissimilarities(data, n_components=dimension_of(options) or 2)
     read = ", ".join(f"{role} = {name}" for role, name in data.columns.items())
-    heading = [findings.heading, *([f"read: {read}"] if read else [])]
+    heading = [findings.heading, f"read: {read or 'a square matrix'}"]
     figures = {
         "file": data.source, "kind": data.kind, "columns": data.columns, "high_is": data.high_is,
         "known_by": data.known_by, "worst": findings.worst, "findings": findings.to_dicts(),

@@ -5,6 +5,7 @@
 matrices, ratings and counts of pairs; `read_features` and `write_features` read and write what is known of objects.
 """
 
+from nearer.data.dissimilarities import Dissimilarities
 from nearer.io.answers import Answers, BadAnswers, Catches, Kind, ReadingReport
 from nearer.io.dissimilarities import read_dissimilarities
 from nearer.io.features import read_features, write_features
@@ -15,6 +16,7 @@ __all__ = [
     "Answers",
     "BadAnswers",
     "Catches",
+    "Dissimilarities",
     "Kind",
     "ReadingReport",
     "read_answers",
