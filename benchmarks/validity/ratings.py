@@ -107,7 +107,7 @@ def _covers(name: str, n_runs: int, low: float = 0.0, high: float = 1.0, **world
 
 
 RATES = [
-    _covers("12 people, 20 objects", 100, 0.92, 0.98),
+    _covers("12 people, 20 objects", 60, 0.92, 0.98),
     _covers("less noise", 60, 0.92, 0.98, noise=LOW),
     _covers("more noise", 60, 0.92, 0.98, noise=HIGH),
     _covers("people who differ", 60, 0.92, 0.98, weights=0.2),

@@ -137,12 +137,10 @@ class Dissimilarities:
     def counted(self) -> NDArray[np.bool_]:
         """The people who rank pairs, (k,): all but those who say the same of all."""
         values = self.of_people
-        judged: NDArray[np.bool_] = ~np.isnan(values).all(axis=1)
         if self.kind in _POOLED:
-            return judged
-        low, high = (reduce(values, axis=1, initial=end) for reduce, end in ((np.nanmin, np.inf), (np.nanmax, -np.inf)))
-        ranges: NDArray[np.bool_] = np.atleast_1d(high > low)
-        return ranges
+            return (~np.isnan(values)).any(axis=1)
+        low, high = np.nan_to_num(values, nan=np.inf).min(axis=1), np.nan_to_num(values, nan=-np.inf).max(axis=1)
+        return high > low
 
     @cached_property
     def standardized(self) -> FloatArray:

@@ -32,6 +32,7 @@ from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem,
 _MAX_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0
 _STRESS_AGREEMENT_TOL = 1e-3  # of stress
+_RESAMPLE_TOL = 1e-5  # of stress, an iteration
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -220,14 +221,17 @@ class NonmetricMDS(LossEmbedding):
 def refit_map(model: NonmetricMDS, D: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """Return the map, (n, p), of other dissimilarities of the objects of a fitted model, by one descent from its map.
 
-    As the maps of resamples: a start of their own could end in another minimum. Objects without a dissimilarity stay.
+    As the maps of resamples: a start of their own could end in another minimum, and they need no more digits than their
+    noise leaves. Objects without a dissimilarity stay.
     """
     known = np.isfinite(D) if weights is None else np.isfinite(D) & (weights > 0)
     a, b = np.nonzero(np.triu(known, 1))
     shares = np.ones(len(a)) if weights is None else weights[a, b]
     seen, problem, _ = _ordered_pairs(np.array([a, b]), D[a, b], shares, model.ties)
     points = model.embedding_.copy()
-    points[seen] = solve(problem, Smacof(tol=model.tol, max_iter=model.max_iter), points[seen]).value
+    points[seen] = solve(
+        problem, Smacof(tol=max(model.tol, _RESAMPLE_TOL), max_iter=model.max_iter), points[seen]
+    ).value
     return points
 
 

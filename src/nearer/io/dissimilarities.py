@@ -265,7 +265,7 @@ class _Reader:
         found = proposals(table, self.kind)
         advice = format_proposals(found) or ". Name them with --columns object_1=NAME,object_2=NAME,rating=NAME"
         raise ValueError(
-            f"{table.source} has the columns {listing(table.names)}, which make no {self.kind or 'dissimilarities'}: "
+            f"{table.source} has the columns {listing(table.names)}, which hold no {self.kind or 'dissimilarities'}: "
             f"needed are {wanted}{advice}"
         )
 
