@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers.tool_files import N, OBJECTS, PAIRS, distances, mat, named, npy, ratings, table, workbook
+from helpers.tool_files import OBJECTS, PAIRS, N, distances, mat, named, npy, ratings, table, workbook
 
 from nearer.cli.main import main
 from nearer.io import read_dissimilarities

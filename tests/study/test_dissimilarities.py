@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from helpers.tool_files import PEOPLE, rated
+from helpers.tool_files import FILES, PEOPLE, rated
 
 from nearer.cli.main import main
 from nearer.embedding.storage import load_model
@@ -67,6 +67,22 @@ def test_the_shepard_figure(folder, tmp_path):
     pytest.importorskip("matplotlib")
     assert main(["figure", str(folder / "map"), "--kind", "shepard", "-o", str(tmp_path / "s.svg")]) == 0
     assert "dissimilarity" in (tmp_path / "s.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    "name", ["book.xlsx", "r.csv", "melt.csv", "same.csv", "confusions.csv", "cards.csv", "rdms.npy", "D.mat"]
+)
+def test_files_that_hold_no_comparisons_give_a_page(name, tmp_path):
+    file = next(file for file in FILES if file.name == name)
+    if name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
+        pytest.importorskip("python_calamine", reason="reads workbooks: pip install python-calamine")
+    (tmp_path / name).write_bytes(file.content())
+    assert main(["fit", str(tmp_path / name), *file.options, "-o", str(tmp_path / "map"), "--resamples", "10"]) == 0
+    assert main(["report", str(tmp_path / "map")]) == 0
+    page = (tmp_path / "map" / "report.html").read_text(encoding="utf-8")
+    assert f"of kind {file.kind}" in page
+    assert "NonmetricMDS" in page
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_peopl
 from nearer.comparing.people_correlations import PeopleCorrelations, correlate_people
 from nearer.comparing.power import Power, predict_power
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
-from nearer.io.matrix_files import NamedMatrix
 from nearer.evaluation.distances import Distances, distance_matrix
+from nearer.io.matrix_files import NamedMatrix
 
 __all__ = [
     "Category",
