@@ -13,7 +13,7 @@ from nearer._common.parameters import check_level
 from nearer._common.results import Result
 from nearer.comparing.matrix_tests import MEASURE_NAMES, Measure, measure_function
 from nearer.comparing.shared_features import check_models
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 from nearer.data.labels import Labels
 from nearer.embedding import PosteriorEmbedding
 
@@ -86,7 +86,7 @@ def correlate_people(
     """
     check_level(level)
     correlation = measure_function(measure)
-    matrix = read_dissimilarities(distances)
+    matrix = check_dissimilarities(distances)
     if len(matrix) != model.n_objects_:
         raise ValueError(f"the matrix is about {len(matrix)} objects, and the map has {model.n_objects_}")
     check_models(model, {"the model": matrix})

@@ -132,6 +132,28 @@ class DataSummary(_Record):
 
 
 @dataclass(frozen=True)
+class DissimilarityRecord(_Record):
+    """What a map of dissimilarities was made of, and how well it fits: `nearer.data.dissimilarities.Dissimilarities`.
+
+    ``values`` are the dissimilarities of (some of the) pairs, with their distances on the map and their disparities.
+    """
+
+    kind: Literal["matrix", "ratings", "same-different", "confusions", "arrangement", "sorting"]
+    high_is: Literal["different", "similar"]
+    known_by: Literal["option", "name", "diagonal", "kind", "assumed"]
+    n_pairs: Count
+    n_possible: Count
+    stress: Amount
+    values: tuple[Number, ...]
+    distances: tuple[Amount, ...]
+    disparities: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("distances", "disparities"):
+            check_length(f"dissimilarities.{name}", getattr(self, name), len(self.values))
+
+
+@dataclass(frozen=True)
 class RegionRecord(_Record):
     """What the ellipses are: credible regions of a posterior, or confidence regions by resampling whole units."""
 
@@ -397,6 +419,7 @@ class StudyResults(Result):
     source: AnswerSource = field(default_factory=AnswerSource)
     features: tuple[FeatureRecord, ...] | None = None
     feature_deviations: tuple[DeviationRecord, ...] | None = None
+    dissimilarities: DissimilarityRecord | None = None
     counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
     objects: Annotated[tuple[str, ...], Bounds(1)]
     attributes: dict[str, Column] = field(default_factory=dict)
