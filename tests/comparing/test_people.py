@@ -64,6 +64,8 @@ def test_gains_that_are_not_significant_are_called_so(found):
     sure = HeldOutLoss(0.2, 0.4, 0.09, 0.05, 0.13)
     maps = replace(found, weighted=unsure, own_maps=sure, departure_spread=(0.3, 0.2, 0.4))
     assert str(maps).startswith("12 people have maps of their own: that predicts")
+    # Nor is a gain over weights that predict worse than one map.
+    assert not replace(maps, noise=HeldOutLoss(0.2, 0.39, 0.0, 0.0, 0.0)).differ_in_maps
     # A gain that chance makes significant is not enough where the maps hardly depart.
     assert not replace(maps, departure_spread=(0.05, 0.01, 0.1)).differ
     assert not replace(found, weight_spread=(0.1, 0.02, 0.2), own_maps=unsure).differ

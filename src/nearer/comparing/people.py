@@ -121,7 +121,9 @@ class PeopleComparison(Comparison):
     @property
     def differ_in_maps(self) -> bool:
         """Whether people have maps of their own: by the interval of the spread, and by held-out answers."""
-        return self.departure_spread[1] > _MIN_DEPARTURE_SPREAD and self.own_maps.is_better
+        # The gain is over weights, which may predict worse than a common map.
+        gains = self.own_maps.is_better and self.own_maps.log_loss < self.noise.log_loss
+        return gains and self.departure_spread[1] > _MIN_DEPARTURE_SPREAD
 
     @property
     def differ(self) -> bool:
