@@ -239,6 +239,8 @@ def test_the_smallest_p_of_few_people_is_stated(one_start):
     assert few.test.smallest_p == 1 / 16
     assert few.p_value >= 0.05
     assert "with so few people no p-value can be below 0.062" in str(few)
+    assert "few answers for a map of 3 dimensions (16.7 for each coordinate)" in str(few)
+    assert "few answers" not in str(replace(few, n_comparisons=(240, 180)))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.05
 _LOW_OVERLAP = 0.7  # of pairs of objects
+# In simulated studies without a difference 15 to 18% of tests reject at 5% with 4 to 6 answers for each coordinate, 9
+# to 11% with 7 to 13, and 2 to 9% with 44 or more.
+_FEW_PER_COORDINATE = 20
 _VERDICTS = {
     "different": "the groups have maps of their own",
     "weights": "the groups have one map but for weights of its dimensions",
@@ -311,6 +314,12 @@ class GroupComparison(Comparison):
         ]
         if self.test.smallest_p > 0.01:
             lines.append(f"with so few people no p-value can be below {p_text(self.test.smallest_p)}")
+        per_coordinate = sum(self.n_comparisons) / (len(self.objects) * self.n_tested)
+        if per_coordinate < _FEW_PER_COORDINATE:
+            lines.append(
+                f"few answers for a map of {pluralize(self.n_tested, 'dimension')} ({per_coordinate:.1f} for each "
+                "coordinate): the p-value may be too small"
+            )
         if len(self.pairs) > 1:
             lines += [
                 f"  {quote(pair.first)} and {quote(pair.second)}: p = {p_text(pair.p_holm)} (Holm)"
