@@ -37,7 +37,7 @@ def test_people_who_weigh_axes_differently_are_predicted_better_by_their_weights
     assert found.noise.gain == 0
     assert found.axes_identified
     assert "12 people weigh the axes differently" in str(found)
-    assert "2 kinds of people: 6 with weights" in str(found)
+    assert "2 latent classes of people: 6 with weights" in str(found)
 
 
 def test_people_who_do_not_differ_lose_nothing():
@@ -48,7 +48,7 @@ def test_people_who_do_not_differ_lose_nothing():
     assert found.own_maps.gain > -0.02
     assert "There is no clear evidence that these 10 people differ in more than noise" in str(found)
     assert "The axes are not identified" in str(found)
-    assert "One kind of people." in str(found)
+    assert "One latent class of people." in str(found)
 
 
 def test_a_gain_has_the_interval_of_means_of_people(found, planted):

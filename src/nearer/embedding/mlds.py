@@ -516,7 +516,7 @@ def _noise_interval(problem: ScalingProblem, theta: FloatArray, level: float) ->
         while 1 / _MAX_SIZE_FACTOR < inner < _MAX_SIZE_FACTOR:
             outer = inner * wider
             if excess(outer) > 0:
-                return float(brentq(excess, *sorted((inner, outer)), xtol=_SIZE_TOL))
+                return float(brentq(excess, min(inner, outer), max(inner, outer), xtol=_SIZE_TOL))
             inner = outer
         return None
 
