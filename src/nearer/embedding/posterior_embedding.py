@@ -267,7 +267,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
-        Chains that began anew, because they predicted clearly worse than the others.
+        Chains that were restarted, because they predicted significantly worse than the best.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_, history_ : int, list of Progress

@@ -398,7 +398,7 @@ def _about_differences(results: StudyResults) -> list[str]:
         f"{each.name} ({percent(each.departure)}, {percent(each.low)} to {percent(each.high)})"
         for each in found.farthest
     )
-    axes = "They differ in weights clearly enough to give the axes a direction." if found.axes_identified else ""
+    axes = "Their weights differ enough to identify the axes." if found.axes_identified else ""
     farthest = f"The maps of some people depart more than is usual: {names}." if names else ""
     whether = "Whether that predicts their answers better: nearer compare FILE --people."
     return [paragraph(spreads, axes, farthest, whether)]
