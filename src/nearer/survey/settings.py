@@ -55,14 +55,14 @@ TABLE_OF = {each: table for table, inside in TABLES.items() for each in inside}
 _MAX_FILE_BYTES = 2**20
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _UNQUOTED_TEXT = re.compile(r"\s*[\w-]+\s*=\s*[A-Za-z#/]")
-_RANGES: dict[str, tuple[float, float]] = {
+RANGES: dict[str, tuple[float, float]] = {
     "per_person": (1, 10_000), "practice": (0, 100), "catch": (0, 1000), "break_every": (0, 10_000),
     "dimensions": (1, 20), "test_share": (0, 1), "repeat_share": (0, 0.5), "most_people": (0, 10_000_000),
     "pay": (0, 1_000_000),
 }  # fmt: skip
 _FRACTIONS = ("test_share", "repeat_share", "pay")
-_MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
-_MAX_CHARACTERS |= {"instructions": 20_000, "notice": 20_000}
+MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
+MAX_CHARACTERS |= {"instructions": 20_000, "notice": 20_000}
 _ONE_LINE = ("title", "question")
 _KINDS = ("triplet", "odd-one-out", "most-central")
 _CHOICES = {"method": ("active", "random"), "list_order": ("random", "given"), "after_list": ("end", "continue")}
@@ -75,7 +75,7 @@ _BRACES = re.compile(r"\{\w*\}")
 _GRID = re.compile(r"\d+\s*of\s*\d+")
 _COLOR = (re.compile(r"#[0-9a-fA-F]{6}"), "a color such as #1f5fbf")
 #: What a text must look like, and how a message says so.
-_PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
+PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
     "completion_code": (re.compile(r"[\w-]{1,20}", re.ASCII), "'each', or a code of up to 20 letters, digits, - and _"),
     "accent": _COLOR,
     "background": _COLOR,
@@ -393,9 +393,9 @@ def _type_error(key: str, value: Any) -> str:
         is_list = isinstance(value, list | tuple) and all(isinstance(each, str) and each.strip() for each in value)
         form = 'must be the name of a file, or a list of such names, such as ["features.csv"]'
         return "" if is_list or isinstance(value, str) else f"{form}, got {quote(value)}"
-    if key not in _RANGES:
+    if key not in RANGES:
         return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
-    least, most = _RANGES[key]
+    least, most = RANGES[key]
     wanted: Any = int | float if key in _FRACTIONS else int
     fits = isinstance(value, wanted) and not isinstance(value, bool) and least <= value <= most
     noun = "a number" if key in _FRACTIONS else "a whole number"
@@ -411,15 +411,15 @@ def _text_error(key: str, value: Any) -> str:
         return "must be a single line"
     if key == "question" and not value:
         return "must not be empty; write what people are asked"
-    most = _MAX_CHARACTERS.get(key, 2000)
+    most = MAX_CHARACTERS.get(key, 2000)
     return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
 
 
 def _pattern_error(key: str, value: str) -> str:
-    if key not in _PATTERNS or not isinstance(value, str) or _PATTERNS[key][0].fullmatch(value):
+    if key not in PATTERNS or not isinstance(value, str) or PATTERNS[key][0].fullmatch(value):
         return ""
     got = "" if key == "database" else f", got {quote(value)}"  # a password must not end in a log
-    return f"must be {_PATTERNS[key][1]}{got}"
+    return f"must be {PATTERNS[key][1]}{got}"
 
 
 def _kind_error(_: str, kind: str) -> str:
