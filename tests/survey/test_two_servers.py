@@ -110,7 +110,7 @@ def test_people_who_agree_at_once_at_two_servers_fill_whole_blocks_of_conditions
 
 
 def test_of_an_answer_and_a_cant_tell_at_once_one_is_kept(two_servers):
-    """Two tabs of one person: whichever comes first stays, and the other is told that the question is answered."""
+    """Two tabs of one person: whichever comes first stays."""
     here, there = two_servers(questions={"per_person": 10, "practice": 0, "cant_tell": True})
     person = here.person()
     other = person.at(there)

@@ -364,7 +364,7 @@ def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
 def _answering_people(connection: Connection) -> list[Row[Any]]:
     """Return everybody who has answered, in the order of arrival: how often, when first and last, and how fast.
 
-    Whoever could not tell has answered, too, but not in a time that counts.
+    People who could not tell are counted, too; how long that took them is not.
     """
     seconds = case((answers.c.chosen != "", answers.c.seconds))
     ranked = (
