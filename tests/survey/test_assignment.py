@@ -11,6 +11,7 @@ from nearer.io import read_answers
 from nearer.survey.assignment import draw_balanced
 from nearer.survey.engine import Engine
 from nearer.survey.exporting import answer_columns, catch_results
+from nearer.survey.researcher import live_state
 from nearer.survey.session import set_left_out
 from nearer.survey.store import Database, people, questions
 from nearer.survey.study import database_url, open_study
@@ -219,9 +220,13 @@ class TestConditions:
         served = serve(folder)
         for _ in range(3):
             served.person().finish()
+        served.person()
         with served.writer.database.reading() as connection:
             columns = answer_columns(connection, served.study)
+            live = live_state(connection, served.study, "")
         assert Counter(columns["condition"]) == {"color": 3, "shape": 10}
+        assert {each["name"]: each["n_done"] for each in live["conditions"]} == {"color": 1, "shape": 2}
+        assert sum(each["n_agreed"] for each in live["conditions"]) == 4
         also = read_answers(columns, also=["condition"], separate_labels=True).also["condition"]
         assert also.tolist() == columns["condition"]
 
