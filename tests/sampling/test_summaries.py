@@ -96,7 +96,9 @@ def cloud(variances, n=400, seed=0):
     points = rng.standard_normal((n, len(variances)))
     points -= points.mean(axis=0)
     points = np.linalg.svd(points, full_matrices=False)[0] * np.sqrt(n * np.asarray(variances))
-    return points @ ortho_group.rvs(len(variances), random_state=rng) + rng.normal(size=len(variances))
+    p = len(variances)
+    turn = ortho_group.rvs(p, random_state=rng) if p > 1 else np.array([[-1.0]])
+    return points @ turn + rng.normal(size=p)
 
 
 def test_probabilities_do_not_depend_on_threads_or_integer_type():
