@@ -48,6 +48,7 @@ def message_of(finding: Finding) -> Message:
 
 
 _Numbers: TypeAlias = Mapping[str, Any]
+_MAX_LISTED = 10  # people in an example
 
 
 def _people(finding: Finding, numbers: _Numbers, row: Callable[[Any], str]) -> list[str]:
@@ -74,6 +75,19 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
         f"{pluralize(n_answers, 'answer')}{trials}{people} about {pluralize(numbers['n_objects'], 'object')}{expanded}",
         f"Asked as {numbers['kind']} questions{'; ' if also else ''}{' and '.join(also)}.",
     )
+
+
+def _undecided(finding: Finding, numbers: _Numbers) -> Message:
+    advice = (
+        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more."
+        if finding.severity == "warning"
+        else "They say nothing about distances."
+    )
+    by_person = list(zip(finding.concerned, numbers["n_answers"], strict=True))
+    listed = [f"{quote(person)}: {n}" for person, n in by_person[:_MAX_LISTED]]
+    if others := by_person[_MAX_LISTED:]:
+        listed.append(f"{pluralize(len(others), 'other')}: {sum(n for _, n in others)} together")
+    return Message(f'{percent(numbers["share"])} of the answers are "can\'t tell"', advice, listed)
 
 
 def _judgments(_: Finding, numbers: _Numbers) -> Message:
@@ -160,14 +174,17 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
 
 def _features_share(numbers: _Numbers) -> str:
     low, high = percent(numbers["low"]), percent(numbers["high"])
-    return f"they account for {percent(numbers['mean'])} of the variance of the places (95% interval {low} to {high})"
+    return (
+        f"they account for {percent(numbers['mean'])} of the variance of the coordinates (95% interval {low} to {high})"
+    )
 
 
 def _features_useless(_: Finding, numbers: _Numbers) -> Message:
     return Message(
-        f"The features {quote(numbers['features'])} say little about the answers",
-        "They have nothing to do with what people judged, or their rows belong to other objects than their labels say, "
-        "as after sorting one column; look at some rows. The map hardly depends on them: mend them, or leave them out.",
+        f"The features {quote(numbers['features'])} explain little of the answers",
+        "They may be unrelated to what people judged, add nothing to the other sets, or be misaligned, with rows that "
+        "belong to other objects, as after sorting one column; look at some rows. The map hardly depends on them: "
+        "correct them, or leave them out.",
         (_features_share(numbers),),
     )
 
@@ -642,14 +659,14 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "features-missing": _features_missing,
     "features-unasked": _features_unasked,
     "features-unclear": lambda _, numbers: Message(
-        f"How much the features {quote(numbers['features'])} say about the answers is not known yet",
+        f"It is not clear yet how much the features {quote(numbers['features'])} explain of the answers",
         "More answers will show it; the map relies on them only as far as they agree with the answers.",
         (_features_share(numbers),),
     ),
     "features-unmatched": _features_unmatched,
     "features-used": lambda _, numbers: Message(
-        f"The features {quote(numbers['features'])} say much about the answers",
-        "They make up for answers that nobody gave.",
+        f"The features {quote(numbers['features'])} explain much of the answers",
+        "With them, fewer answers are needed for the same error.",
         (_features_share(numbers),),
     ),
     "features-useless": _features_useless,
@@ -753,10 +770,7 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "too-few": _rule,
     "transitive": _transitive,
     "trial-numbers": _trial_numbers,
-    "undecided": lambda _, numbers: Message(
-        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
-        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more.",
-    ),
+    "undecided": _undecided,
     "undersampled-objects": _undersampled,
     "uneven-sampling": lambda finding, numbers: Message(
         f"Some objects are in {numbers['ratio']:.0f} times as many answers as others (the top tenth against the bottom "

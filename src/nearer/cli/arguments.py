@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-_SURVEY_PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "sqlalchemy")
 
 
 class Parser(argparse.ArgumentParser):
@@ -387,6 +386,5 @@ def sentence(error: Exception, out: Path | None = None) -> str:
         return f"{where}cannot be used: {error.strerror.lower()}{advice}"
     if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
         package = (error.name or "").partition(".")[0]
-        packages = _SURVEY_PACKAGES if package in _SURVEY_PACKAGES else (package,)
-        return f"this needs {package}; install it with: pip install {' '.join(packages)}"
+        return f"this needs {package}; install it with: pip install {package}"
     return str(error) or type(error).__name__

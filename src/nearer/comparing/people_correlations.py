@@ -93,6 +93,10 @@ def correlate_people(
     rows, columns = np.triu_indices(len(matrix), 1)
     known = np.isfinite(matrix[rows, columns])
     rows, columns, predicted = rows[known], columns[known], matrix[rows, columns][known]
+    if len(np.unique(predicted)) < 2:
+        raise ValueError(
+            "the matrix has no two distances that differ, of all that are not NaN, so that nothing correlates with it"
+        )
     if model.differences_ is None:
         raise ValueError("all people share one map; fit it with people='maps' for a map of each")
     found = []

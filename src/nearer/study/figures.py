@@ -33,18 +33,15 @@ if TYPE_CHECKING:
 
 
 def draw_study(study: Study, folder: Path) -> list[str]:
-    """Draw all figures and return the names of their files; none, and a warning, without matplotlib."""
+    """Draw all figures and return the names of their files."""
     known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
     drawn = {name: partial(draw, study) for name, draw in FIGURES.items() if known.get(name, True)}
-    if not _save(drawn, folder):
-        what = "no figures were drawn: they need matplotlib; install it with: pip install matplotlib"
-        warnings.warn(what, UserWarning, stacklevel=2)
-        return []
+    _save(drawn, folder)
     return list(drawn)
 
 
 def draw_placed(results: StudyResults, folder: Path) -> None:
-    """Draw the map of results, objects that were placed later in another color; nothing without matplotlib."""
+    """Draw the map of results, objects that were placed later in another color."""
     n_new = len(results.objects) - results.n_fitted
     _save({"map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results), n_new)}, folder)
 
@@ -85,19 +82,14 @@ def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatA
     return covariance_ellipses(results.embedding, results.covariances, results.scales[1], axes)
 
 
-def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> bool:
-    """Draw figures into files, and return whether there is matplotlib to do so."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        return False
+def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> None:
+    """Draw figures into files."""
     from nearer.plotting import save_figure
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
         for name, draw in figures.items():
             save_figure(draw(), folder / name)
-    return True
 
 
 def draw_map(study: Study) -> Axes:
