@@ -240,7 +240,11 @@ def read_data(options: argparse.Namespace, verbose: bool = True) -> Answers | Di
     try:
         return read_file(options, verbose)
     except ValueError as error:
-        if options.kind is not None or any(map(is_study, options.file)):
+        from nearer.io import BadAnswers
+        from nearer.io.columns import AmbiguousColumns
+
+        is_recognized = isinstance(error, BadAnswers) or (isinstance(error, AmbiguousColumns) and error.kinds)
+        if options.kind is not None or is_recognized or any(map(is_study, options.file)):
             raise
         from nearer.io.dissimilarities import proposed_command
         from nearer.io.matrices import UnclearMatrix

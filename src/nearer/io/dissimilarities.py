@@ -258,7 +258,7 @@ class _Reader:
                 raise ValueError(f"{table.source} has no column {name!r}; it has {listing(table.names)}")
         kinds = [self.kind] if self.kind else ["sorting", "same-different", "ratings"]
         for kind in kinds:
-            roles = _find_roles(kind, table, given)
+            roles = _find_roles(kind, table, given, self.kind is None)
             if roles is not None:
                 return {role: name for role, name in roles.items() if self.columns.get(role, name)}, kind  # type: ignore[return-value]
         wanted = "; or ".join(f"{', '.join(_NEEDED[kind])} for {kind}" for kind in kinds if kind in _NEEDED)
@@ -270,8 +270,11 @@ class _Reader:
         )
 
 
-def _find_roles(kind: str, table: Table, given: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the columns of the roles that a kind needs, and of the annotator; None if one is missing."""
+def _find_roles(kind: str, table: Table, given: Mapping[str, str], alone: bool) -> dict[str, str] | None:
+    """Return the columns of the roles that a kind needs, and of the annotator; None if one is missing.
+
+    ``alone``: two columns of objects make a pair only if there is no third.
+    """
     spelled = {normalize_name(name): name for name in reversed(table.names)}
     found = dict(given)
 
@@ -284,7 +287,7 @@ def _find_roles(kind: str, table: Table, given: Mapping[str, str]) -> dict[str, 
 
     if kind in ("ratings", "same-different"):
         if not {"object_1", "object_2"} <= found.keys():
-            pair = _pair_of_columns(table, set(found.values()))
+            pair = _pair_of_columns(table, set(found.values()), alone)
             if pair is None:
                 return None
             found |= {
@@ -314,8 +317,11 @@ def _find_roles(kind: str, table: Table, given: Mapping[str, str]) -> dict[str, 
     return None
 
 
-def _pair_of_columns(table: Table, taken: set[str]) -> tuple[str, str] | None:
-    """Return two columns of objects whose names differ in 1 and 2, a and b, ..., and that share labels."""
+def _pair_of_columns(table: Table, taken: set[str], alone: bool) -> tuple[str, str] | None:
+    """Return two columns of objects whose names differ in 1 and 2, a and b, ..., and that share labels.
+
+    ``alone``: none if a third column has the same labels.
+    """
     names = [name for name in table.names if name not in taken]
     spelled = {normalize_name(name): name for name in reversed(names)}
     candidates = []
@@ -326,7 +332,16 @@ def _pair_of_columns(table: Table, taken: set[str]) -> tuple[str, str] | None:
             candidates += [(name, spelled[twin]) for twin in (at_end, in_front) if twin in spelled]
     found = [pair for pair in dict.fromkeys(candidates) if _share_labels(table, pair)]
     words = [pair for pair in found if not _is_numeric(table, pair)]  # names go before numbers of objects
-    return next(iter(words or found), None)
+    pair = next(iter(words or found), None)
+    return None if pair is None or (alone and _has_third(table, pair, names)) else pair
+
+
+def _has_third(table: Table, pair: tuple[str, str], names: Sequence[str]) -> bool:
+    """Whether another column has the objects of two as well: the question was about three, or the answer names one."""
+    labels = {str(value) for column in _peeked(table, pair) for value in column.present}
+    others = [name for name in names if name not in pair and not _is_numeric(table, [name])]
+    found = [{str(value) for value in column.present} for column in _peeked(table, others)]
+    return any(len(each) > 1 and len(each & labels) >= MIN_SHARED * len(each) for each in found)
 
 
 def _share_labels(table: Table, pair: Sequence[str]) -> bool:
@@ -487,6 +502,7 @@ def proposals(table: Table, kind: str | None = None) -> list[Proposal]:
     numeric = [name for name in free if _is_numeric(table, [name])]
     words = [name for name in free if name not in numeric]
     pairs = [(a, b) for at, a in enumerate(words) for b in words[at + 1 :] if _share_labels(table, (a, b))]
+    pairs = [pair for pair in pairs if not _has_third(table, pair, words)]
     of_person = {} if person is None else {"annotator": person}
     found = []
     for one, other in pairs[:1]:
