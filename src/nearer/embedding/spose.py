@@ -22,6 +22,7 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import (
     MAX_DIMENSIONS,
+    MIN_REPRODUCIBILITY,
     PenaltyPath,
     best_of,
     by_total_weight,
@@ -68,8 +69,9 @@ class SPoSE(OrdinalEmbedding):
     embedding_ : ndarray, shape (n_objects_, p)
         Nonnegative weights; dimensions in the order of their total weight.
     reproducibility_ : ndarray, shape (p,)
-        How well a dimension agrees between fits to halves of the trials, each from a start of its own: the mean
-        correlation of the dimensions that match it.
+        How well a dimension agrees between fits to halves of the trials, each from a start of its own: the least
+        correlation between it and the dimensions that match it in both, or of these, as a mean over splits. Those below
+        0.3 are left out of the embedding.
     weight_intervals_ : ndarray, shape (n_objects_, p, 2)
         Intervals of 95% of the weights.
     penalty_ : float
@@ -115,11 +117,17 @@ class SPoSE(OrdinalEmbedding):
                 solution = solve(WeightsProblem(choices, penalty), Orthant(), start, callback=callback)
             else:
                 penalty, path, solution = self._search(choices, rng, callback)
-            points = solution.value if start is not None else by_total_weight(without_empty(solution.value))
-            found_again = np.full(points.shape[1], np.nan)
-            if self.n_splits:
+            points, found_again, intervals = solution.value, None, None
+            if start is None:
+                points = by_total_weight(without_empty(points))
+            if self.n_splits and points.any():
                 found_again = reproducibility(points, choices, penalty, self.n_splits, rng)
-            intervals = weight_intervals(points, choices, penalty, rng) if self.n_splits else None
+                counts = found_again >= MIN_REPRODUCIBILITY
+                if start is None and not counts.all() and counts.any():
+                    kept = np.ascontiguousarray(points[:, counts])
+                    points = solve(WeightsProblem(choices, penalty), Orthant(), kept).value
+                    found_again = found_again[counts]
+                intervals = weight_intervals(points, choices, penalty, rng)
         self._store_map(points, comparisons)
         self.reproducibility_, self.weight_intervals_ = found_again, intervals
         self._store_run(solution, Orthant())
