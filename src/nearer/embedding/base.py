@@ -12,10 +12,12 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._set_output import _wrap_data_with_container
@@ -34,6 +36,8 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.optimize.problems.choices import choice_log_probability
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
+
+_MAX_LOG_ODDS = 40.0  # beyond which a probability is 0 or 1
 
 
 class MapDraws(NamedTuple):
@@ -249,6 +253,10 @@ class OrdinalEmbedding(
     def predict_choice_proba(self, items: Any) -> FloatArray:
         """Return the probability of each item to be named as the odd one of its trial, (m, k).
 
+        Of three items, the pair of the two others is named as the most alike with probability proportional to the
+        exponential of its similarity: of which `predict_proba` gives the differences, as log-odds of two pairs. Of more
+        items, c is the odd one with probability proportional to exp(-2 / (k - 1) * sum of its k - 1 similarities).
+
         Parameters
         ----------
         items : array-like, shape (m, k)
@@ -275,8 +283,16 @@ class OrdinalEmbedding(
         return places
 
     def _trial_similarities(self, items: NDArray[np.intp]) -> FloatArray:
-        """Return the similarities of all pairs of the items of trials, (m, k, k), as log-odds."""
-        raise ValueError(f"{type(self).__name__} has no model of choices among several items")
+        """Return the similarities of all pairs of the items of trials, (m, k, k): differences are log-odds."""
+        m, k = items.shape
+        pairs = list(combinations(range(k), 2))
+        similarities = np.zeros((m, k, k))
+        for (a, b), (c, d) in combinations(pairs, 2):
+            asked = Comparisons.from_quadruplets(self.objects_[items[:, [a, b, c, d]]], objects=self.objects_)
+            odds = logit(self.predict_proba(asked)[:, 1]).clip(-_MAX_LOG_ODDS, _MAX_LOG_ODDS) / len(pairs)
+            similarities[:, [a, b], [b, a]] += odds[:, None]
+            similarities[:, [c, d], [d, c]] -= odds[:, None]
+        return similarities
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of comparisons that the map satisfies, ties counting half: 1 - `comparison_error`."""
