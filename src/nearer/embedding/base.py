@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import logit
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._set_output import _wrap_data_with_container
@@ -37,7 +36,7 @@ from nearer.optimize.problems.choices import choice_log_probability
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
 
-_MAX_LOG_ODDS = 40.0  # beyond which a probability is 0 or 1
+_MIN_PROBABILITY = 1e-150
 
 
 class MapDraws(NamedTuple):
@@ -288,10 +287,14 @@ class OrdinalEmbedding(
         pairs = list(combinations(range(k), 2))
         similarities = np.zeros((m, k, k))
         for (a, b), (c, d) in combinations(pairs, 2):
-            asked = Comparisons.from_quadruplets(self.objects_[items[:, [a, b, c, d]]], objects=self.objects_)
-            odds = logit(self.predict_proba(asked)[:, 1]).clip(-_MAX_LOG_ODDS, _MAX_LOG_ODDS) / len(pairs)
-            similarities[:, [a, b], [b, a]] += odds[:, None]
-            similarities[:, [c, d], [d, c]] -= odds[:, None]
+            # Of both orders the small probability is exact, where 1 minus a large one is not.
+            nearer, farther = (
+                self.predict_proba(Comparisons.from_quadruplets(self.objects_[items[:, order]], objects=self.objects_))
+                for order in ([a, b, c, d], [c, d, a, b])
+            )
+            odds = np.log(np.maximum(nearer[:, 1], _MIN_PROBABILITY) / np.maximum(farther[:, 1], _MIN_PROBABILITY))
+            similarities[:, [a, b], [b, a]] += odds[:, None] / len(pairs)
+            similarities[:, [c, d], [d, c]] -= odds[:, None] / len(pairs)
         return similarities
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:

@@ -37,11 +37,13 @@ MAX_PENALTIES = 30
 CLEAR_Z = 2.0  # standard errors by which the held-out loss has clearly risen
 N_CLEAR_RISES = 2
 PATH_TOL = 1e-4
+MAX_EXACT_ANSWERS = 20_000
 START_WEIGHT = 0.1  # mean weight of a start
 LADDER = (0.33, 0.41, 0.51, 0.64, 0.8)  # of the penalty, on the way to it
 AGREEMENT_TOL = 2e-4  # of objectives of fits that agree
 _LINEAR_SCALE = 1e-4  # of weights so small that the pull is linear in them
 _N_KRYLOV_BLOCKS = 4
+_MAX_EXACT_OBJECTS = 1000  # whose whole matrix of pulls is worked out
 _LEAST_EIGENVALUE = 0.01  # of a direction in the start, against the largest
 _LEAST_TOTAL = 1e-9  # of the weights of a dimension that is there
 
@@ -84,7 +86,7 @@ def spectral_starts(problem: WeightsProblem, n_dimensions: int, rng: np.random.G
         return problem.loss_and_gradient(_LINEAR_SCALE * points)[1] / -_LINEAR_SCALE
 
     rank = min(n_dimensions, n)
-    if n <= _N_KRYLOV_BLOCKS * rank:
+    if n <= max(_MAX_EXACT_OBJECTS, _N_KRYLOV_BLOCKS * rank):
         matrix = pull(np.eye(n))
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
         values, vectors = values[: -rank - 1 : -1], vectors[:, : -rank - 1 : -1]
@@ -178,6 +180,11 @@ def _compared(losses: list[FloatArray], weights: FloatArray) -> tuple[FloatArray
 def _tenths(choices: Choices, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the tenth that each trial is in, (n_trials,)."""
     return np.asarray(rng.permutation(choices.n_trials) % 10)
+
+
+def final_tolerance(choices: Choices) -> float:
+    """Return the tolerance of the last fit: answers that take milliseconds to go through are fitted to the end."""
+    return 1e-8 if choices.n_answers <= MAX_EXACT_ANSWERS else 1e-6
 
 
 def fit_from_start(

@@ -168,7 +168,7 @@ def test_information_of_pairs():
     rows = np.array([[0, 1, 2, 3], [1, 2, 0, 2], [4, 5, 6, 7]], np.int32)
     choices = Choices(N, 3, (PairTrials(rows, np.array([1.0, 2.0, 1.0]), np.arange(3)),))
     expected = np.zeros((P, P))
-    for (i, j, l, k), weight in zip(rows.tolist(), [1.0, 2.0, 1.0], strict=True):
+    for (i, j, l, k), weight in zip(rows.tolist(), [1.0, 2.0, 1.0], strict=True):  # noqa: E741
         margin = POINTS[i] @ POINTS[j] - POINTS[l] @ POINTS[k]
         slope = sum(POINTS[b] * (a == 2) + POINTS[a] * (b == 2) for a, b in [(i, j)])
         slope = slope - sum(POINTS[b] * (a == 2) + POINTS[a] * (b == 2) for a, b in [(l, k)])
