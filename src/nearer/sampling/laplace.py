@@ -44,6 +44,7 @@ _NO_SCALE, _NO_RADIUS = -20.0, 40.0  # logarithm of a spread, and logit of an ex
 _LEARNED = [HYPERPARAMETERS.index(name) for name in ("steepness", "kernel", "lapse")]
 _LEARNED_STEP = 0.05  # of the learned numbers, next to coordinates of unit variance
 _MIN_SPREAD = 0.1  # of an axis, relative to the widest
+_MIN_SIGNAL = 0.4  # of the squares of places along an axis, relative to those of their deviations
 _MAX_SPREAD_CHANGE = 0.1  # of the logarithm of a spread, at which rounds end
 _MIN_SHARE_KNOWN = 0.05  # of an axis: less leaves its spread to chance
 _CG_TOL, _MAX_CG_STEPS = 0.02, 60
@@ -187,7 +188,7 @@ class _Run:
 
     def result(self) -> tuple[Model, SamplingResult]:
         settings, interrupted, rounds = self.settings, False, 0
-        with progress_bar("fitting", settings.n_rounds * settings.n_steps + settings.n_draws, unit="step") as self.bar:
+        with progress_bar("fitting", (settings.n_rounds + 1) * settings.n_steps + settings.n_draws, unit="step") as self.bar:
             try:
                 about: Information | None = None
                 while rounds < settings.n_rounds and time.monotonic() < self.deadline:
@@ -199,6 +200,7 @@ class _Run:
                     elif settled and rounds > 2:
                         break
                     about = Information(self.model, self.unknowns, self.spreads)
+                self._round(Information(self.model, self.unknowns, self.spreads), last=True)
             except KeyboardInterrupt:
                 interrupted = True
                 if not rounds:
@@ -218,8 +220,8 @@ class _Run:
         rest = unknowns[unknowns.size - (self.model.core_size - self.model.first_effect) :]
         return np.concatenate([(points / self.spreads).ravel(), np.log(self.spreads), np.zeros(n), rest])
 
-    def _round(self, about: Information | None) -> bool:
-        """Optimize, rotate, and choose spreads and axes, given the information; return whether these have settled."""
+    def _round(self, about: Information | None, last: bool = False) -> bool:
+        """Optimize and choose axes and their spreads, but for the last time; return whether these have settled."""
         moves = np.zeros_like(self._points()) if about is None else about.draw(self.rng)
         if about is None:
             roots = np.broadcast_to(np.diag(0.1 * self.spreads), (len(moves), *[len(self.spreads)] * 2))
@@ -228,7 +230,7 @@ class _Run:
         self._optimize(roots, moves)
         if self.model.comparisons.n_annotators:
             self._learn_people()
-        return about is not None and self._choose_axes(moves)
+        return about is not None and not last and self._choose_axes(moves)
 
     def _optimize(self, roots: FloatArray, moves: FloatArray) -> None:
         """Maximize the expected log-density, in coordinates of which ``roots`` (n, p, p) make those of the points."""
@@ -293,7 +295,8 @@ class _Run:
         squares, unknown = (points**2).sum(axis=0), (moves**2).sum(axis=0)
         known = np.clip(n - unknown / prior, _MIN_SHARE_KNOWN * n, n)
         spreads = np.sqrt(np.minimum(squares / known, 2 * (squares + unknown) / n))
-        kept = spreads > _MIN_SPREAD * spreads.max()
+        kept = (spreads > _MIN_SPREAD * spreads.max()) & (squares > _MIN_SIGNAL * unknown)
+        kept[0] = True
         changes = np.abs(np.log(spreads[kept] / np.sqrt(prior[kept])))
         settled = bool(kept.all() and changes.max() < _MAX_SPREAD_CHANGE)
         grows = bool(kept.all() and p < self.most)
