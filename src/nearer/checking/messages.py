@@ -106,14 +106,17 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
 
 def _features_share(numbers: _Numbers) -> str:
     low, high = percent(numbers["low"]), percent(numbers["high"])
-    return f"they account for {percent(numbers['mean'])} of the variance of the places (95% interval {low} to {high})"
+    return (
+        f"they account for {percent(numbers['mean'])} of the variance of the coordinates (95% interval {low} to {high})"
+    )
 
 
 def _features_useless(_: Finding, numbers: _Numbers) -> Message:
     return Message(
-        f"The features {quote(numbers['features'])} say little about the answers",
-        "They have nothing to do with what people judged, or their rows belong to other objects than their labels say, "
-        "as after sorting one column; look at some rows. The map hardly depends on them: mend them, or leave them out.",
+        f"The features {quote(numbers['features'])} explain little of the answers",
+        "They may be unrelated to what people judged, add nothing to the other sets, or be misaligned, with rows that "
+        "belong to other objects, as after sorting one column; look at some rows. The map hardly depends on them: "
+        "correct them, or leave them out.",
         (_features_share(numbers),),
     )
 
@@ -582,14 +585,14 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "features-missing": _features_missing,
     "features-unasked": _features_unasked,
     "features-unclear": lambda _, numbers: Message(
-        f"How much the features {quote(numbers['features'])} say about the answers is not known yet",
+        f"It is not clear yet how much the features {quote(numbers['features'])} explain of the answers",
         "More answers will show it; the map relies on them only as far as they agree with the answers.",
         (_features_share(numbers),),
     ),
     "features-unmatched": _features_unmatched,
     "features-used": lambda _, numbers: Message(
-        f"The features {quote(numbers['features'])} say much about the answers",
-        "They make up for answers that nobody gave.",
+        f"The features {quote(numbers['features'])} explain much of the answers",
+        "With them, fewer answers are needed for the same error.",
         (_features_share(numbers),),
     ),
     "features-useless": _features_useless,

@@ -267,7 +267,7 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
         raise ValueError(
             "its comparisons are not in memory, which a posterior in all dimensions needs; fit a map to a part of them"
         )
-    features = getattr(chosen, "features", None)
+    features = list(getattr(chosen, "features_", ())) or None
     full = PosteriorEmbedding(
         n_objects=model.n_objects_, budget=_BUDGET_SECONDS, features=features, random_state=random_state
     )

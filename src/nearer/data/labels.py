@@ -135,7 +135,7 @@ def number_codes(codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 def factorize(table: NDArray[Any]) -> tuple[Labels, NDArray[np.intp]]:
     """Return the distinct labels, sorted if they can be, and the table of their positions."""
-    if table.dtype.kind in "iu" and table.size and 0 <= table.min() and table.max() < _MAX_TABLE * table.size:
+    if table.dtype.kind in "iu" and table.size and table.min() >= 0 and table.max() < _MAX_TABLE * table.size:
         return number_codes(table)
     if table.dtype.kind in "biufUSmM":
         labels, codes = np.unique(table, return_inverse=True)

@@ -32,7 +32,7 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distill_posterior
-from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
+from nearer.embedding.with_features import EmbeddingWithFeatures
 from nearer.geometry import align, covariance_ellipses, rotation
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
@@ -300,6 +300,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
         R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+    features_ : tuple of Features
+        The feature sets by label, with the rows of objects that were placed later. Missing without features.
     feature_share_ : dict of str to FeatureShare, or None
         For each feature set its share of the prior variance of the coordinates, with an interval of 95%: near 0 where
         it says nothing about the answers. None without features.
@@ -363,7 +365,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         -------
         list of FeatureDeviation
             With ``object``, ``distance`` (relative to the typical distance between two objects), and its 95% interval,
-            ``low`` to ``high``, of the objects that have features; those first that lie far away for sure.
+            ``low`` to ``high``, of the objects that have features, sorted by ``low``, the largest first.
         """
         check_is_fitted(self)
         posterior = self._posterior
@@ -560,7 +562,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        everything, kernels = match_features(self._require_in_memory(comparisons), self.features)
+        everything, kernels = self._match_features(self._require_in_memory(comparisons))
         approximates = self._approximates(everything)
         comparisons, held_out = self._without_held_out(everything, approximates)
         model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects), approximates)
@@ -619,8 +621,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:
             self._warn(
-                f"{quote_all(useless)} say little about the answers (share of the variance below {MIN_FEATURE_SHARE}): "
-                "they have nothing to do with them, or are about other objects or in another order than it seems"
+                f"{quote_all(useless)} explain little of the answers (share of the variance below {MIN_FEATURE_SHARE})"
+                ": they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
             )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)
@@ -663,9 +665,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         n_components = max(free, self.n_components or 1)
         return model_of(comparisons, n_components, self.prior, features=features, people=self.people)
 
-    def _sampled(
-        self, model: Model, sampler: Sampler, seed: np.random.SeedSequence
-    ) -> tuple[Model, SamplingResult]:
+    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> tuple[Model, SamplingResult]:
         if isinstance(sampler, Laplace):
             return sample_laplace(model, sampler, seed, self._n_threads(), self.budget)
         if isinstance(sampler, NUTS):

@@ -48,6 +48,8 @@ _READABLE_CLASSES = {
     **dict.fromkeys(("Paper", "Projected", "Shrinkage"), "nearer.optimize.solvers"),
     "Newton": "nearer.optimize.solvers.newton",
     "Smacof": "nearer.optimize.solvers.smacof",
+    "Orthant": "nearer.optimize.solvers.orthant",
+    "PenaltyPath": "nearer.embedding.dimensions",
     "Calibration": "nearer.embedding.predictor",
     "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),

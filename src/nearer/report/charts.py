@@ -169,7 +169,7 @@ def error_chart(error: ErrorRecord) -> Markup:
 def shares_chart(sets: Sequence[FeatureRecord]) -> Markup:
     """Draw the shares of feature sets with their intervals, a row each."""
     axes = Axes(x=(0.0, 1.0), y=(0.0, 1.0), height=76 + 40 * len(sets), left=18, top=24)
-    parts = axes.frame("share of the variance of the places", y_ticks=())
+    parts = axes.frame("share of the prior variance of the coordinates", y_ticks=())
     described = []
     for number, each in enumerate(sets):
         share, low, high = each.share or 0.0, each.share_low or 0.0, each.share_high or 0.0

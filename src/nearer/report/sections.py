@@ -150,20 +150,20 @@ def features(results: StudyResults) -> Content | None:
     known = [each for each in sets if each.share is not None]
     shares = [f"{each.name} {percent(each.share or 0.0)}{_interval_of(each)}" for each in known]
     first = paragraph(
-        f"Besides the answers, this map was fitted with what is known of the objects: {'; '.join(described)}.",
-        f"Of the variance of the places, the share that features account for was learned from the answers: "
+        f"This map was fitted to the answers and to features of the objects: {'; '.join(described)}.",
+        "The share of the prior variance of the coordinates that features account for was learned from the answers: "
         f"{'; '.join(shares)}."
         if shares
         else "",
         "Near 0, the map is that of the answers alone.",
     )
     honest = (
-        "So this map cannot show that people agree with these features: fit one without them for that. The error on "
-        "held-out answers tells how well it predicts people, as for any map."
+        "So this map is no evidence that people agree with these features: fit one without them for that. The error on "
+        "held-out answers measures how well it predicts people, as for any map."
     )
     figure = None
     if known and all(each.share_low is not None for each in known):
-        caption = "Share of each set of features in the variance of the places, with 95% intervals."
+        caption = "Share of each set of features in the prior variance of the coordinates, with 95% intervals."
         figure = Figure(_charts.shares_chart(known), caption)
     return {"figure": figure, "paragraphs": [first, _about_deviations(results), honest]}
 

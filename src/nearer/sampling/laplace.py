@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer
@@ -188,7 +187,9 @@ class _Run:
 
     def result(self) -> tuple[Model, SamplingResult]:
         settings, interrupted, rounds = self.settings, False, 0
-        with progress_bar("fitting", (settings.n_rounds + 1) * settings.n_steps + settings.n_draws, unit="step") as self.bar:
+        with progress_bar(
+            "fitting", (settings.n_rounds + 1) * settings.n_steps + settings.n_draws, unit="step"
+        ) as self.bar:
             try:
                 about: Information | None = None
                 while rounds < settings.n_rounds and time.monotonic() < self.deadline:

@@ -96,7 +96,7 @@ class AnswerSource(_Record):
 
 @dataclass(frozen=True)
 class FeatureRecord(_Record):
-    """A set of features that the map was fitted with, and its share of the prior variance of the places."""
+    """A set of features that the map was fitted with, and its share of the prior variance of the coordinates."""
 
     name: str
     file: str | None = None
