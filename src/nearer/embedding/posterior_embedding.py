@@ -556,8 +556,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         }
         if self.solver not in named:
             raise ValueError(
-                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...), Variational(...) or Laplace(...) of "
-                f"nearer.sampling, got {self.solver!r}"
+                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...), Variational(...) or "
+                f"Laplace(...) of nearer.sampling, got {self.solver!r}"
             )
         return named[self.solver]()
 

@@ -12,8 +12,8 @@ answers are few, are left out. In rounds,
 2. L-BFGS maximizes E[log-density], the expectation over m + e and m - e, over the center, slope, kernel, lapse rate and
    the effects of people. With m alone in place of the expectation, many dimensions would make the slope too steep. An
    object has about unit variance in the coordinates of L-BFGS.
-3. Axes are rotated to principal ones, and their spreads t maximize the evidence (MacKay 1992). Those that the answers do
-   not call for shrink and are dropped; while none does, their number doubles.
+3. Axes are rotated to principal ones, and their spreads t maximize the evidence (MacKay 1992). Those that the answers
+   do not call for shrink and are dropped; while none does, their number doubles.
 
 Very many answers are thinned in the first rounds, which need not be precise.
 """
@@ -217,7 +217,7 @@ class _Run:
 
     def _with_points(self, unknowns: FloatArray, points: FloatArray) -> FloatArray:
         """Return unknowns with other points, (n, p), and the spreads of the axes."""
-        n, p = points.shape
+        n = len(points)
         rest = unknowns[unknowns.size - (self.model.core_size - self.model.first_effect) :]
         return np.concatenate([(points / self.spreads).ravel(), np.log(self.spreads), np.zeros(n), rest])
 
@@ -273,10 +273,11 @@ class _Run:
             return -value, -np.append(by_whitened, steps * gradient[others])
 
         model.arguments  # noqa: B018  # made once, and not by two threads
-        best: list[Any] = [-np.inf, np.zeros(n * p + len(others))]
-        options = {"maxiter": self.settings.n_steps, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-9}
+        start = np.zeros(n * p + len(others))
+        best: list[Any] = [-np.inf, start]
+        options: Any = {"maxiter": self.settings.n_steps, "maxcor": 20, "ftol": 1e-7, "gtol": 1e-9}
         try:
-            minimize(cost, best[1], jac=True, method="L-BFGS-B", options=options)
+            minimize(cost, start, jac=True, method="L-BFGS-B", options=options)
         except Stopped:
             pass
         finally:  # also after Ctrl-C: the best place so far
@@ -334,7 +335,7 @@ class _Run:
         for a, b, each in ((0, 0, found.odds), (0, 1, found.cross), (1, 0, found.cross), (1, 1, found.lapse)):
             weights = answers.total_weights * each * scales[a] * scales[b]
             precisions[:, a, b] = np.bincount(answers.annotators, weights, answers.n_annotators)
-        return np.linalg.inv(precisions + np.eye(2))
+        return np.asarray(np.linalg.inv(precisions + np.eye(2)), dtype=np.float64)
 
     def _learn_people(self) -> None:
         """Choose how much people differ, by expectation maximization with the prior."""
@@ -366,7 +367,6 @@ class _Run:
             roots = np.linalg.cholesky(self._people_covariances())
             noise = np.einsum("aij,kaj->kia", roots, rngs[-1].standard_normal((count, n_people, 2)))
             drawn[:, model.first_effect : model.first_effect + 2 * n_people] += noise.reshape(count, -1)
-        # What is left out has no effect on these objects; others are drawn with the scale spread of 0, too.
         return drawn
 
 
