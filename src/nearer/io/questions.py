@@ -249,11 +249,15 @@ def _read_items_question(question: Question) -> TableComparisons:
     names = list(columns) if len(columns) > 1 else []
     answer, options, coding = question.column(role), list(items.T), question.coding
     answer_column = question.name(role)
-    places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
+    is_column = answer_column in columns  # one column of items is the answer
+    if is_column:
+        places = np.full(len(items), columns.index(answer_column), np.int8)
+    else:
+        places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
     compared = item_comparisons(items, places, errors, question.split, central=role == "central")
     found = TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
     # Where the answer always stands in the same column, nothing is known of what was shown where.
-    return replace(found, places=None) if answer_column in columns else found
+    return replace(found, places=None) if is_column else found
 
 
 def _read_near_and_far(
