@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +19,14 @@ from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.features import Features
-from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
+from nearer.data.groups import (
+    GUESSING_LEVEL,
+    draw_test_rows,
+    group_indices,
+    guessing_p_value,
+    seen_objects,
+    with_positive_weight,
+)
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
@@ -40,8 +48,9 @@ from nearer.sampling.chains import SamplingResult
 from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
 from nearer.sampling.differences import PeopleDifferences, people_differences
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
+from nearer.sampling.laplace import Laplace, sample_laplace
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
-from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, distinct_comparisons, draws_of, model_of
 from nearer.sampling.new_objects import add_objects, draw_other_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.people import PEOPLE
@@ -63,7 +72,38 @@ MAX_COMPONENTS_OF_PEOPLE = 8  # with weights or maps for each person, which more
 MIN_FEATURE_SHARE = 0.3  # of the variance: a set whose interval lies below is of no use
 _N_DIAGNOSED_PAIRS = 50
 _N_PRIOR_DRAWS = 50
-Sampler: TypeAlias = Microcanonical | NUTS | Variational
+#: The work of a gradient, as `DistinctComparisons.work` counts it, beyond which chains take minutes, and number of
+#: objects up to which an approximation takes their place.
+MAX_SAMPLED_WORK, MAX_APPROXIMATED_OBJECTS = 250_000.0, 5000
+_CALIBRATION_SHARE, _MAX_CALIBRATION_ROWS = 0.05, 50_000  # of the comparisons, held out to calibrate predictions
+_MIN_CALIBRATION_UNITS = 200
+MIN_LOG_ODDS = 1e-6
+_MAX_DISTILLED = 500_000  # comparisons whose questions a map of an approximation is distilled by
+Sampler: TypeAlias = Microcanonical | NUTS | Variational | Laplace
+
+
+class LogOddsCalibration(NamedTuple):
+    """What makes of log-odds eta those of answers: slope sign(eta) |eta|^power."""
+
+    slope: float = 1.0
+    power: float = 1.0
+
+    @classmethod
+    def of(cls, log_odds: FloatArray, weights: FloatArray) -> LogOddsCalibration:
+        """Return the likeliest one, given the log-odds that held-out answers were predicted with, (m,)."""
+        sizes, signs = np.maximum(np.abs(log_odds), MIN_LOG_ODDS), np.sign(log_odds)
+
+        def cost(logs: FloatArray) -> float:
+            slope, power = np.exp(logs)
+            return -float(np.average(log_expit(signs * slope * sizes**power), weights=weights))
+
+        found = minimize(cost, np.zeros(2), method="L-BFGS-B", bounds=[(-2.0, 2.0), (-1.0, 1.0)]).x
+        return cls(*map(float, np.exp(found)))
+
+    def probability(self, probabilities: FloatArray) -> FloatArray:
+        """Return the probabilities of answers that were predicted with these."""
+        log_odds = logit(probabilities)
+        return np.asarray(expit(np.sign(log_odds) * self.slope * np.abs(log_odds) ** self.power))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +199,7 @@ def check_convergence(
     model: Model, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
 ) -> tuple[dict[str, Diagnosis], list[str]]:
     """Return R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
-    if isinstance(sampler, Variational):  # which has no chains
+    if isinstance(sampler, Variational | Laplace):  # which have no chains
         return {}, []
     chains, n_draws, _ = sampled.unknowns.shape
     numbers = np.moveaxis(model.hyperparameters(sampled.unknowns), 2, 0)
@@ -207,14 +247,17 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     n_components : int, optional
         Dimension of the map. Left out: `dimension_`.
     max_components : int, optional
-        Dimensions that the draws may have; those that are not needed vanish. Left out: 15, or 8 where ``people`` may
-        have weights or maps of their own. With fewer a fit is faster, but if the
+        Dimensions that the draws may have; those that are not needed vanish. Left out: 15, 60 for "laplace", or 8 where
+        ``people`` may have weights or maps of their own. With fewer a fit is faster, but if the
         answers call for more, ellipses are too small.
-    solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
-        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged. "fast": two short
+    solver : {"auto", "fast", "thorough", "nuts", "variational", "laplace"}, or one of their classes, default "auto"
+        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged, and "laplace" where
+        they would take minutes (more than some 150,000 comparisons, about up to 5,000 objects). "fast": two short
         chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
         distances agree, too. "nuts": the no-U-turn sampler, exact and ten times slower. "variational": independent
-        normal distributions, a rough approximation. The classes of `nearer.sampling` set more.
+        normal distributions, a rough approximation. "laplace": a normal distribution around the best map, with all
+        correlations, for many answers; its predictions are calibrated on `held_out_rows_`. The classes of
+        `nearer.sampling` (`Microcanonical`, `NUTS`, `Variational`, `Laplace`) set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
@@ -266,6 +309,12 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         Objects that may lie in either of two places: the answers leave two maps open.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
+    calibration_ : LogOddsCalibration or None
+        By "laplace": what log-odds are multiplied by, and raised to, so that predictions of held-out answers are right
+        as often as they say.
+    held_out_rows_ : ndarray of int, or None
+        By "laplace": the comparisons, whole trials, that calibrate predictions and that the map was not made of: 5% of
+        them, 50,000 at most.
     n_replaced_ : int
         Chains that were restarted, because they predicted significantly worse than the best.
     converged_ : bool
@@ -478,9 +527,23 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         if self.n_jobs is not None:
             check_integer("n_jobs", self.n_jobs, 1)
 
-    def _sampler(self, model: Model) -> Sampler:
+    def _approximates(self, comparisons: Comparisons) -> bool:
+        """Whether the posterior of these comparisons is approximated by a normal distribution."""
+        if isinstance(self.solver, Laplace) or self.solver == "laplace":
+            return True
+        if self.solver not in ("auto", "fast") or self.features is not None or self.people != PEOPLE[0]:
+            return False
+        # Distinct rows and pairs cost no more than so many rows and pairs would.
+        most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
+        if most <= MAX_SAMPLED_WORK or seen_objects(comparisons).sum() > MAX_APPROXIMATED_OBJECTS:
+            return False
+        return distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
+
+    def _sampler(self, model: Model, approximates: bool) -> Sampler:
         if isinstance(self.solver, Sampler):
             return self.solver
+        if approximates:
+            return Laplace.for_cross_validation() if self.solver == "fast" else Laplace()
         n_places = 0 if model.people is None else len(model.people.layout.objects)
         work = (len(model.comparisons) + n_places) * model.n_components
         named: dict[Any, Callable[[], Sampler]] = {
@@ -489,20 +552,23 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             "fast": lambda: Microcanonical.for_cross_validation(work),
             "nuts": NUTS,
             "variational": Variational,
+            "laplace": Laplace,
         }
         if self.solver not in named:
             raise ValueError(
-                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
-                f"nearer.sampling, got {self.solver!r}"
+                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...), Variational(...) or "
+                f"Laplace(...) of nearer.sampling, got {self.solver!r}"
             )
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons, kernels = self._match_features(self._require_in_memory(comparisons))
-        model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
-        sampler = self._sampler(model)
+        everything, kernels = self._match_features(self._require_in_memory(comparisons))
+        approximates = self._approximates(everything)
+        comparisons, held_out = self._without_held_out(everything, approximates)
+        model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects), approximates)
+        sampler = self._sampler(model, approximates)
         rng = stream(self.random_state, "start")
-        sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
+        model, sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng, kernels)
         draws, known = posterior.draws, posterior.compared_draws
         # Guesses do not agree with what is known of the objects.
@@ -510,6 +576,9 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         dimension, evidence = _dimension(known, comparisons, is_sensible)
         n_components = self.n_components or dimension or min(2, known.points.shape[2])
         asked, weights = compared[model.comparisons.quadruplets], model.comparisons.total_weights
+        if approximates and len(asked) > _MAX_DISTILLED:
+            some = np.sort(rng.choice(len(asked), _MAX_DISTILLED, replace=False))
+            asked, weights = asked[some], weights[some]
         points, interrupted = distill_posterior(
             asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
         )
@@ -528,9 +597,11 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
         diagnostics, problems = check_convergence(model, sampled, sampler, posterior, bimodal=bimodal.size > 0)
-        self._store_map(embedding, comparisons)
+        self._store_map(embedding, everything)
         self._store_covariances(covariances)
-        self._posterior = posterior
+        self._posterior, self.calibration_ = posterior, None
+        self.held_out_rows_ = held_out
+        self.calibration_ = None if held_out is None else self._calibrated(everything[held_out])
         self.differences_ = differences
         self.solver_: Any = sampler
         self.dimension_, self.dimension_evidence_ = dimension, evidence
@@ -559,25 +630,49 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         if sampled.interrupted:
             self._warn("the fit was interrupted; what was drawn so far is on the estimator", True)
 
-    def _model(self, comparisons: Comparisons, features: FeatureBasis | None) -> tuple[Model, NDArray[np.integer]]:
+    def _without_held_out(
+        self, comparisons: Comparisons, approximates: bool
+    ) -> tuple[Comparisons, NDArray[np.integer] | None]:
+        """Return what the map is made of, and the rows that calibrate predictions; all and None for chains."""
+        units = group_indices(comparisons) if approximates else np.zeros(1, dtype=np.intp)
+        if int(units.max()) + 1 < _MIN_CALIBRATION_UNITS:
+            return comparisons, None
+        share = min(_CALIBRATION_SHARE, _MAX_CALIBRATION_ROWS / len(comparisons))
+        chosen = draw_test_rows(units, share, stream(self.random_state, "split"))
+        kept = ~chosen & (comparisons.sample_weight > 0)
+        return (comparisons, None) if not kept.any() else (comparisons[~chosen], np.flatnonzero(chosen))
+
+    def _calibrated(self, held_out: Comparisons) -> LogOddsCalibration:
+        """Return what makes predictions of held-out answers agree with how often they are right."""
+        signs = 1 if held_out.answers is None else held_out.answers
+        log_odds = logit(self._probabilities_of_people(held_out)) * signs
+        return LogOddsCalibration.of(log_odds, held_out.sample_weight)
+
+    def _model(
+        self, comparisons: Comparisons, features: FeatureBasis | None, approximates: bool
+    ) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
         most = MAX_COMPONENTS if self.people == PEOPLE[0] else MAX_COMPONENTS_OF_PEOPLE
+        if approximates:
+            most = self.solver.max_components if isinstance(self.solver, Laplace) else Laplace.max_components
         free = min(self.max_components or most, max(n_compared - 1, 1))
         if self.people != PEOPLE[0]:
             check_people(comparisons)
         n_components = max(free, self.n_components or 1)
         return model_of(comparisons, n_components, self.prior, features=features, people=self.people)
 
-    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> SamplingResult:
+    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> tuple[Model, SamplingResult]:
+        if isinstance(sampler, Laplace):
+            return sample_laplace(model, sampler, seed, self._n_threads(), self.budget)
         if isinstance(sampler, NUTS):
-            return sample_nuts(model, sampler, seed.spawn(sampler.n_chains), self._n_threads())
+            return model, sample_nuts(model, sampler, seed.spawn(sampler.n_chains), self._n_threads())
         if isinstance(sampler, Variational):
-            return sample_variational(model, sampler, seed)
-        return sample_until_converged(model, sampler, [], seed, self._n_threads(), self.budget)
+            return model, sample_variational(model, sampler, seed)
+        return model, sample_until_converged(model, sampler, [], seed, self._n_threads(), self.budget)
 
     def _n_threads(self) -> int:
         from nearer.optimize.kernels import default_threads
@@ -631,7 +726,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         for a, b, c, d in ((i, j, l, k), (i, j, k, l), (j, i, l, k), (j, i, k, l)):
             probabilities[(a == c) & unknown[b] & unknown[d]] = 0.5
         probabilities[unknown[quadruplets].all(axis=1)] = 0.5
-        return probabilities
+        return probabilities if self.calibration_ is None else self.calibration_.probability(probabilities)
 
     def _add_objects(self, added: Comparisons) -> None:
         self._extend_map(added.objects, added, ())

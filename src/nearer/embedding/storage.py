@@ -55,6 +55,8 @@ READABLE_CLASSES = {
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),
     "SearchResult": "nearer.embedding.dmoe_search",
     **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
+    "Laplace": "nearer.sampling",
+    "LogOddsCalibration": "nearer.embedding.posterior_embedding",
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
