@@ -52,7 +52,9 @@ _READABLE_CLASSES = {
     "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),
     "SearchResult": "nearer.embedding.dmoe_search",
-    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
+    **dict.fromkeys(
+        ("NUTS", "Convergence", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"
+    ),
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
