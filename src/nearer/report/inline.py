@@ -41,7 +41,7 @@ class InlineMap:
     def _repr_html_(self) -> str:
         # In its own origin, without access to the notebook around it.
         return (
-            f'<iframe title="{text(self.title)}" sandbox="allow-scripts allow-downloads" loading="lazy" '
+            f'<iframe title="{text(self.title)}" sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{_HEIGHT_PIXELS}px;border:0" srcdoc="{_quoted(self.page)}"></iframe>'
         )
 
