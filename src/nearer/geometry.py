@@ -8,7 +8,7 @@ coordinates within each axis, one plane after the other: V(Q) = sum_j mean_i(z_i
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -345,6 +345,51 @@ def varimax_axes(embedding: ArrayLike, *, normalize: bool = False, seen: ArrayLi
             break
     axes = axes[:, np.argsort(-(among @ axes).var(axis=0), kind="stable")]
     return _fix_axis_signs(points, axes)
+
+
+class DimensionMatch(NamedTuple):
+    """Which dimension of a second embedding goes with each of a first, (p,); -1 for none. And how they correlate."""
+
+    assignment: NDArray[np.intp]
+    correlations: FloatArray
+
+
+def match_dimensions(first: ArrayLike, second: ArrayLike) -> DimensionMatch:
+    """Return the dimensions of a second embedding that go with those of a first, one to one.
+
+    The assignment has the largest sum of correlations over objects (Kuhn 1955). Dimensions are not rotated: it is for
+    those that have a meaning as they are.
+
+    Parameters
+    ----------
+    first : array-like, shape (n, p)
+    second : array-like, shape (n, q)
+        Of the same objects.
+
+    Returns
+    -------
+    DimensionMatch
+        ``assignment``, (p,): columns of ``second``, -1 where it has too few. ``correlations``, (p,): of the dimensions
+        that go together, 0 where none does or a dimension is constant.
+
+    Examples
+    --------
+    >>> first = [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.5]]
+    >>> match_dimensions(first, [row[::-1] for row in first])
+    DimensionMatch(assignment=array([2, 1, 0]), correlations=array([1., 1., 1.]))
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    a, b = checked_points(first, "first"), checked_points(second, "second")
+    if len(a) != len(b):
+        raise ValueError(f"first has {len(a)} objects and second {len(b)}; dimensions are matched over the same ones")
+    a, b = (each - each.mean(axis=0) for each in (a, b))
+    lengths = np.linalg.norm(a, axis=0)[:, None] * np.linalg.norm(b, axis=0)
+    correlations = np.divide(a.T @ b, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
+    rows, columns = linear_sum_assignment(-correlations)
+    assignment, found = np.full(a.shape[1], -1), np.zeros(a.shape[1])
+    assignment[rows], found[rows] = columns, np.clip(correlations[rows, columns], -1, 1)
+    return DimensionMatch(assignment, found)
 
 
 def _varimax_angle(x: FloatArray, y: FloatArray) -> float:

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binom, chi2
 
 from nearer._common.randomness import stream
-from nearer.datasets import make_gaussian, sample_triplets
+from nearer.datasets import make_dimensions, make_gaussian, sample_odd_one_out, sample_triplets
 from nearer.datasets.synthetic import count_questions, unrank_questions
 
 
@@ -177,3 +177,53 @@ def test_bad_input_is_refused_with_a_remedy(points, options, message):
 def test_bad_gaussians_are_refused(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         make_gaussian(**options)
+
+
+def test_dimensions_are_sparse_and_have_the_moments_of_their_gamma_distribution():
+    weights = make_dimensions(2000, 60, density=0.2, shape=2.0, scale=0.5, random_state=0)
+    positive = weights[weights > 0]
+    assert (weights >= 0).all()
+    assert (weights > 0).sum(axis=0).min() >= 5
+    assert abs((weights > 0).mean() - 0.2) < 0.06  # shares of 60 dimensions, of standard deviation 0.12
+    # Of shape k and scale s: mean k s, variance k s^2.
+    np.testing.assert_allclose([positive.mean(), positive.var()], [1.0, 0.5], rtol=0.05)
+    np.testing.assert_array_equal(weights, make_dimensions(2000, 60, density=0.2, random_state=0))
+
+
+def test_odd_one_out_answers_follow_the_softmax_of_inner_products():
+    weights = np.array([[1.0, 0.0], [0.8, 0.5], [0.0, 1.2], [0.5, 0.5]])
+    answers = sample_odd_one_out(weights, 40_000, random_state=1)
+    rows = answers.rows[::2]
+    np.testing.assert_array_equal(answers.rows[1::2], rows[:, [1, 0, 2]])
+    np.testing.assert_array_equal(answers.trials, np.repeat(np.arange(40_000), 2))
+    assert (answers.weights == 0.5).all()
+    statistic, freedom = 0.0, 0
+    for trial in itertools.combinations(range(4), 3):
+        odd = rows[(np.sort(rows, axis=1) == trial).all(axis=1), 2]
+        observed = np.array([(odd == item).sum() for item in trial])
+        alike = np.exp([weights[b] @ weights[c] for b, c in [(trial[1], trial[2]), trial[::2], trial[:2]]])
+        expected = observed.sum() * alike / alike.sum()
+        statistic, freedom = statistic + ((observed - expected) ** 2 / expected).sum(), freedom + 2
+    assert chi2.ppf(0.001, freedom) < statistic < chi2.ppf(0.999, freedom)
+
+
+def test_objects_of_trials_are_drawn_apart_from_the_weights():
+    rows = sample_odd_one_out(np.ones((50, 3)), 3000, random_state=0).rows[::2]
+    assert (np.diff(np.sort(rows, axis=1)) > 0).all()
+    uniform = stream(0, "points").integers(50, size=(3000, 3))
+    assert abs(np.corrcoef(rows.ravel(), uniform.ravel())[0, 1]) < 0.04
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_dimensions(0), "n_objects"),
+        (lambda: make_dimensions(density=2), "share of the objects"),
+        (lambda: make_dimensions(scale=0), "scale"),
+        (lambda: sample_odd_one_out(np.ones((2, 1)), 5), "three objects"),
+        (lambda: sample_odd_one_out(np.ones((5, 1)), 0), "n_trials"),
+    ],
+)
+def test_bad_dimensions_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -56,6 +56,7 @@ def results_of(points, labels, attributes):
             "kind": "triplet", "n_answers": 4000, "n_bad": 0, "n_undecided": 12,
         },
         "features": None,
+        "dissimilarities": None,
         "feature_deviations": None,
         "people": None,
         "convergence": None,

@@ -98,6 +98,17 @@ def test_no_more_people_agree_than_there_are_places(two_servers):
         assert connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar() == 10
 
 
+def test_people_who_agree_at_once_at_two_servers_fill_whole_blocks_of_conditions(two_servers):
+    conditions = {"conditions.a": {"share": 1}, "conditions.b": {"share": 1}, "conditions.c": {"share": 2}}
+    servers = two_servers(**conditions)
+    waiting = [servers[at % 2].person(consent=False) for at in range(20)]
+    replies = at_once(*(functools.partial(person.post, "/api/consent", {}) for person in waiting))
+    assert {reply.status_code for reply in replies} == {200}
+    with servers[0].writer.database.engine.connect() as connection:
+        found = connection.execute(select(people.c.condition, func.count()).group_by(people.c.condition)).all()
+    assert dict(found) == {"a": 5, "b": 5, "c": 10}
+
+
 def take_part_twice(person, servers, rng):
     """Answer and take back the same questions at two servers; return what both confirmed, by question."""
     pair = [person.at(served) for served in servers]

@@ -14,7 +14,7 @@ from nearer.comparing.group_results import (
 from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
 from nearer.comparing.matrices import MatrixComparison, ModelDifference, ModelFit, compare_matrices
-from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_files import read_matrix
 from nearer.comparing.matrix_regression import PartialMantelTest, WeightedModels, partial_mantel, weigh_models
 from nearer.comparing.matrix_tests import (
     MantelTest,
@@ -32,6 +32,7 @@ from nearer.comparing.power import Power, predict_power
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
 from nearer.comparing.rdms import from_rdms, to_rdms
 from nearer.evaluation.distances import Distances, distance_matrix
+from nearer.io.matrix_files import NamedMatrix
 
 __all__ = [
     "Category",

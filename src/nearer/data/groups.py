@@ -88,6 +88,20 @@ def trial_indices(comparisons: Comparisons) -> NDArray[np.intp]:
     return np.arange(len(comparisons)) if comparisons.trials is None else factorize(comparisons.trials)[1]
 
 
+def trial_weights(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
+    """Return the total weight of the rows of each trial, and the weight of the trial as one answer.
+
+    Rows of weight 1 are one answer however many they are, as are rows whose weights add up to 1; rows of weight 2 are
+    two answers.
+    """
+    if weights.min() == weights.max():
+        totals = weights[0] * np.bincount(trials)
+    else:
+        order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
+        totals = np.bincount(trials[order], weights[order]).astype(np.float64)
+    return totals, np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
+
+
 def question_indices(comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the question of each row, by first appearance, (m,)."""
     near, far = near_far_codes(comparisons.quadruplets, comparisons.n_objects)

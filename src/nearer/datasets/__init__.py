@@ -37,7 +37,14 @@ from nearer.datasets.public_sets import (
     fetch_nature_scenes,
     fetch_vogue_covers,
 )
-from nearer.datasets.synthetic import draw_questions, make_gaussian, sample_triplets, simulate_answers
+from nearer.datasets.synthetic import (
+    draw_questions,
+    make_dimensions,
+    make_gaussian,
+    sample_odd_one_out,
+    sample_triplets,
+    simulate_answers,
+)
 
 __all__ = [
     "ColorSet",
@@ -52,7 +59,9 @@ __all__ = [
     "fetch_vogue_covers",
     "load_colors",
     "load_example",
+    "make_dimensions",
     "make_gaussian",
+    "sample_odd_one_out",
     "sample_triplets",
     "simulate_answers",
 ]

@@ -9,6 +9,7 @@ from nearer.embedding.mlds import MLDS
 from nearer.embedding.mvte import MVTE
 from nearer.embedding.nonmetric_mds import NonmetricMDS
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
+from nearer.embedding.spose import SPoSE
 
 __all__ = [
     "CKL",
@@ -26,4 +27,5 @@ __all__ = [
     "BestOf",
     "NonmetricMDS",
     "PosteriorEmbedding",
+    "SPoSE",
 ]

@@ -32,6 +32,7 @@ from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.groups import with_same_metadata
 from nearer.data.labels import are_indices, format_label
 from nearer.data.streamed import Judgments, StreamedComparisons
+from nearer.optimize.problems.choices import choice_log_probability
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
 
@@ -245,6 +246,38 @@ class OrdinalEmbedding(
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return +1 where a comparison holds as written, -1 where the other way round; a tie gives +1."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def predict_choice_proba(self, items: Any) -> FloatArray:
+        """Return the probability of each item to be named as the odd one of its trial, (m, k).
+
+        Parameters
+        ----------
+        items : array-like, shape (m, k)
+            Labels, or indices, of the k >= 3 different items of each trial.
+        """
+        check_is_fitted(self)
+        return np.exp(choice_log_probability(self._trial_similarities(self._items(items))))
+
+    def _items(self, items: Any) -> NDArray[np.intp]:
+        """Return the positions of the items of trials, (m, k)."""
+        table = np.asarray(items)
+        if table.ndim != 2 or table.shape[1] < 3:
+            raise ValueError(f"items must have shape (m, k), with k >= 3 items for each trial; got {table.shape}")
+        known = {label: position for position, label in enumerate(self.objects_.tolist())}
+        unknown = [label for label in table.ravel().tolist() if label not in known]
+        if unknown:
+            raise ValueError(
+                f"object {format_label(unknown[0])} is not on the map, which has {self.n_objects_} objects"
+            )
+        places = np.array([known[label] for label in table.ravel().tolist()], np.intp).reshape(table.shape)
+        repeated = np.flatnonzero((np.diff(np.sort(places, axis=1), axis=1) == 0).any(axis=1))
+        if len(repeated):
+            raise ValueError(f"items of trial {repeated[0]} repeat an object: {table[repeated[0]].tolist()}")
+        return places
+
+    def _trial_similarities(self, items: NDArray[np.intp]) -> FloatArray:
+        """Return the similarities of all pairs of the items of trials, (m, k, k), as log-odds."""
+        raise ValueError(f"{type(self).__name__} has no model of choices among several items")
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of comparisons that the map satisfies, ties counting half: 1 - `comparison_error`."""

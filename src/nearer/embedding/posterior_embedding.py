@@ -24,7 +24,7 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distill_posterior
-from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
+from nearer.embedding.with_features import EmbeddingWithFeatures
 from nearer.geometry import align, covariance_ellipses, rotation
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
@@ -279,6 +279,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     convergence_ : Convergence or None
         The worst R-hat and effective numbers of draws of distances, 50 of them or with "thorough" all (2,000 at most),
         and whether the rule was met by which drawing ends. None for "variational".
+    features_ : tuple of Features
+        The feature sets by label, with the rows of objects that were placed later. Missing without features.
     feature_share_ : dict of str to FeatureShare, or None
         For each feature set its share of the prior variance of the coordinates, with an interval of 95%: near 0 where
         it says nothing about the answers. None without features.
@@ -287,7 +289,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
     n_replaced_ : int
-        Chains that began anew, because they predicted clearly worse than the others.
+        Chains that were restarted, because they predicted significantly worse than the best.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_, history_ : int, list of Progress
@@ -336,7 +338,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         -------
         list of FeatureDeviation
             With ``object``, ``distance`` (relative to the typical distance between two objects), and its 95% interval,
-            ``low`` to ``high``, of the objects that have features; those first that lie far away for sure.
+            ``low`` to ``high``, of the objects that have features, sorted by ``low``, the largest first.
         """
         check_is_fitted(self)
         posterior = self._posterior
@@ -545,7 +547,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons, kernels = match_features(self._require_in_memory(comparisons), self.features)
+        comparisons, kernels = self._match_features(self._require_in_memory(comparisons))
         model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
         sampler = self._sampler(model)
         rng = stream(self.random_state, "start")
@@ -601,8 +603,8 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:
             self._warn(
-                f"{quote_all(useless)} say little about the answers (share of the variance below {MIN_FEATURE_SHARE}): "
-                "they have nothing to do with them, or are about other objects or in another order than it seems"
+                f"{quote_all(useless)} explain little of the answers (share of the variance below {MIN_FEATURE_SHARE})"
+                ": they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
             )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)

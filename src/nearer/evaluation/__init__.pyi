@@ -19,6 +19,7 @@ from .distances import split_half as split_half
 from .held_out import HeldOutError as HeldOutError
 from .held_out import WholeKFold as WholeKFold
 from .held_out import held_out_error as held_out_error
+from .metrics import DimensionMatch as DimensionMatch
 from .metrics import MarginStatistics as MarginStatistics
 from .metrics import ReliabilityCurve as ReliabilityCurve
 from .metrics import accuracy_scorer as accuracy_scorer
@@ -27,6 +28,7 @@ from .metrics import error_from_margins as error_from_margins
 from .metrics import expected_calibration_error as expected_calibration_error
 from .metrics import margin_statistics as margin_statistics
 from .metrics import margins as margins
+from .metrics import match_dimensions as match_dimensions
 from .metrics import neg_log_loss_scorer as neg_log_loss_scorer
 from .metrics import pair_distances as pair_distances
 from .metrics import procrustes_error as procrustes_error

@@ -16,6 +16,8 @@ from nearer._common.arrays import FloatArray, checked_points, refuse_nonfinite
 from nearer._common.parameters import check_integer
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.labels import are_indices, format_label, read_answers, read_weights
+from nearer.geometry import DimensionMatch as DimensionMatch
+from nearer.geometry import match_dimensions as match_dimensions
 from nearer.geometry import procrustes_error as procrustes_error
 from nearer.optimize.problems.margins import (
     MarginMap,

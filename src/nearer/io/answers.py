@@ -176,6 +176,8 @@ class ReadingReport:
         How many were skipped in all.
     n_undecided : int
         Answers "can't tell" in the file.
+    undecided : dict from str to int
+        How many of these each person gave; without those who gave none, and empty where people are not known.
     columns : dict from str to tuple of str
         Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
         that do not come from a table, and for files that `write_answers` wrote.
@@ -193,6 +195,7 @@ class ReadingReport:
     bad_rows: tuple[Finding, ...] = ()
     n_bad: int = 0
     n_undecided: int = 0
+    undecided: dict[str, int] = field(default_factory=dict)
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

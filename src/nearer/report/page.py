@@ -25,7 +25,7 @@ from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.sections import N_NEIGHBORS, Content, Section, citing, methods, settings
-from nearer.report.verdict import assumes_dimensions, verdict
+from nearer.report.verdict import answer_noun, assumes_dimensions, verdict
 from nearer.study.figures import find_pictures
 from nearer.study.results import StudyResults
 
@@ -109,6 +109,7 @@ def all_sections(results: StudyResults) -> list[Section]:
         ("map", "The map", "map.html", _map),
         ("trust", "How far to trust it", "figure_and_text.html", _sections.trust),
         ("features", "Features", "figure_and_text.html", _sections.features),
+        ("dissimilarities", "What the map was made of", "figure_and_text.html", _sections.dissimilarities),
         ("findings", "Findings about the answers", "findings.html", _sections.findings),
         ("neighbors", "Nearest neighbors", "table.html", _sections.neighbors),
         ("margins", "Margins", "figure_and_text.html", _sections.margins),
@@ -167,8 +168,9 @@ def _kicker(results: StudyResults) -> str:
     source, later = results.source, results.placed
     parts = [pluralize(results.n_fitted, "object")]
     if source.n_answers is not None:
-        kind = f" ({source.kind})" if source.kind else ""
-        parts.append(pluralize(source.n_answers, "answer") + kind)
+        noun = answer_noun(results)
+        kind = f" ({source.kind})" if source.kind and source.kind not in noun else ""
+        parts.append(pluralize(source.n_answers, *noun) + kind)
     if later is not None:
         by = f" by {pluralize(later.n_answers, 'answer')}" if later.n_answers is not None else ""
         parts.append(f"{pluralize(len(later.objects), 'object')} placed{by}")

@@ -29,6 +29,7 @@ from nearer._common.progress import progress_bar
 from nearer.sampling.annotators import answer_probabilities
 from nearer.sampling.chains import Moments, Pace, SamplingResult, Stopped, largest_rectangle, run_in_threads
 from nearer.sampling.model import Model, draws_of
+from nearer.sampling.shares import ShareSampler
 from nearer.sampling.summaries import (
     MAX_PAIRS,
     Diagnosis,
@@ -43,6 +44,7 @@ from nearer.sampling.variational import FIRST_RATE, MeanField, isomap_start
 _DECOHERENCE_LENGTH = 4.0  # of the path on which a chain forgets its direction
 _FIRST_STEP = 0.1
 _STEPS_PER_TUNING = 5
+_STEPS_PER_REDRAW = 40  # of the shares of features, or the next multiple of it
 _MAX_ERROR = 0.3  # variance of the energy's error at which a chain goes back
 _MAX_ERROR_RATIO, _MAX_ATTEMPTS = 4.0, 3  # of the wanted error, beyond which steps are shortened; and how often
 _SCALE_WINDOW = (0.3, 0.85)  # shares of the warm-up between which scales are learned
@@ -165,6 +167,7 @@ class Chain:
         self.velocity /= np.linalg.norm(self.velocity)
         self.step = _FIRST_STEP * np.sqrt(self.size)
         self.thin = self.settings.thin
+        self.shares = None if self.model.features is None else ShareSampler(self.model)
 
     def warm_up(self) -> None:
         """Adapt the step, then the scales, then the step to these."""
@@ -216,6 +219,9 @@ class Chain:
             self.unknowns, self.velocity, self.gradient, self.value = before
             self.step *= 0.9
             return np.inf
+        if self.shares is not None and self.n_steps % _STEPS_PER_REDRAW == 0:
+            self.shares.redraw(self.unknowns, self.rng)
+            self.value, self.gradient = self.model.density(self.unknowns)
         return error
 
     def _walk(self, n_steps: int) -> float:
@@ -362,11 +368,13 @@ class _Run:
                 if self._is_late():  # a restarted chain may have no draws yet
                     return
             error, rhat = self._agreement()
+            # Shares are reported, however well predictions are known without them.
+            settled = steps >= _LONG_STEPS or self._max_share_rhat() <= _FAIR_RHAT
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {rhat:.2f}")
             if len(self.chains) > 1:
                 self.vote_error = error
             is_certain = error <= self.settings.tolerance and rhat <= self._max_rhat(error, steps)
-            if is_certain and self.settings.is_met_by(self._distances()):
+            if settled and is_certain and self.settings.is_met_by(self._distances()):
                 return
             if len(self.chains[0].draws) > _MAX_HELD * self._room():
                 for chain in self.chains:
@@ -398,6 +406,10 @@ class _Run:
         if share <= _TINY_SHARE or (share <= _SMALL_SHARE and steps >= _LONG_STEPS):
             return np.inf
         return _FAIR_RHAT if share <= _SMALL_SHARE else _MAX_RHAT
+
+    def _max_share_rhat(self) -> float:
+        odds = np.array([self.model.log_share_odds(np.array(chain.draws)) for chain in self.chains])
+        return max((diagnose(odds[:, :, number]).rhat for number in range(odds.shape[2])), default=1.0)
 
     def _replace_bad_chains(self) -> None:
         """Restart chains that predict significantly worse than the best, and let them catch up."""

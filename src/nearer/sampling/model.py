@@ -28,7 +28,13 @@ from scipy.special import expit
 
 from nearer._common.arrays import FloatArray
 from nearer.data.comparisons import Comparisons
-from nearer.data.groups import near_far_codes, number_by_appearance, trial_indices, with_positive_weight
+from nearer.data.groups import (
+    near_far_codes,
+    number_by_appearance,
+    trial_indices,
+    trial_weights,
+    with_positive_weight,
+)
 from nearer.data.labels import factorize
 from nearer.model.answers import AnswerModel
 from nearer.sampling.features import FeatureBasis, no_features
@@ -116,20 +122,9 @@ def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True)
 def row_weights(comparisons: Comparisons) -> FloatArray:
     """Return what each row of positive weight counts in the likelihood: those of one trial less than as many trials."""
     trials = trial_indices(comparisons)
-    totals, times = _trial_weights(comparisons.sample_weight, trials)
+    totals, times = trial_weights(comparisons.sample_weight, trials)
     n_rows = np.bincount(trials)
     return np.asarray(comparisons.sample_weight * (times * n_rows / totals * n_rows**-TRIAL_EXPONENT)[trials])
-
-
-def _trial_weights(weights: FloatArray, trials: NDArray[np.integer]) -> tuple[FloatArray, FloatArray]:
-    """Return the total weight of the rows of each trial, and the weight of the trial as one answer.
-
-    Rows of weight 1 are one answer however many they are, as are rows whose weights add up to 1; rows of weight 2 are
-    two answers.
-    """
-    order = np.lexsort([weights, trials])  # or another order of the rows would be another rounding
-    totals = np.bincount(trials[order], weights[order]).astype(np.float64)
-    return totals, np.maximum(np.minimum(totals, 1.0), totals / np.bincount(trials))
 
 
 def exposure_counts(comparisons: Comparisons) -> FloatArray:
@@ -141,7 +136,7 @@ def exposure_counts(comparisons: Comparisons) -> FloatArray:
         return np.zeros(comparisons.n_objects)
     comparisons = comparisons[~comparisons.was_chosen]
     trials, n = trial_indices(comparisons), comparisons.n_objects
-    _, weights = _trial_weights(comparisons.sample_weight, trials)
+    _, weights = trial_weights(comparisons.sample_weight, trials)
     trial, shown = np.divmod(np.unique(trials[:, None] * n + comparisons.rows), n)
     order = np.lexsort([weights[trial], shown])  # or another order of the rows would be another rounding
     return np.bincount(shown[order], weights[trial][order], minlength=n).astype(np.float64)

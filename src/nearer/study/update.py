@@ -26,7 +26,7 @@ from nearer._common.formatting import decimals, percent, pluralize, quote, quote
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
-from nearer.data.features import Features, as_feature_sets
+from nearer.data.features import Features
 from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
@@ -66,6 +66,10 @@ class StoredStudy:
     def read(cls, folder: Path) -> Self:
         """Return the study in a folder, whose model and results must be about the same objects."""
         model, results = load_model(folder), read_results(folder)
+        if results.dissimilarities is not None:
+            raise ValueError(
+                f"{folder} holds a map of dissimilarities; fit all files at once: nearer fit OLD NEW -o {folder}"
+            )
         if list(results.objects) != [str(label) for label in model.objects_.tolist()]:
             raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
         return cls(model, results, folder)
@@ -82,12 +86,12 @@ class StoredStudy:
                 f"the answers of {self.folder} are stored as people were weighted, which further answers may change; "
                 "fit all files at once: nearer fit OLD NEW --weigh-annotators"
             )
-        stored = getattr(self.model, "features", None)
-        if run.get("features") and stored is None:
+        stored = getattr(self.model, "features_", ())
+        if run.get("features") and not stored:
             raise ValueError(
                 f"the features of {self.folder} are not stored with its model; make it again with `nearer fit`"
             )
-        return RunSettings(**{**run, "features": as_feature_sets(stored)})
+        return RunSettings(**{**run, "features": stored})
 
     @property
     def feature_files(self) -> tuple[FeatureFile, ...]:
@@ -95,7 +99,7 @@ class StoredStudy:
         files = {each.name: each for each in self.results.features or () if each.file is not None}
         return tuple(
             FeatureFile(each, files[each.name].file or "", files[each.name].sha256 or "")
-            for each in as_feature_sets(getattr(self.model, "features", None))
+            for each in getattr(self.model, "features_", ())
             if each.name in files
         )
 
@@ -446,19 +450,10 @@ def _place_by_features(
     model: OrdinalEmbedding, comparisons: Comparisons | None, features: Sequence[Features]
 ) -> FloatArray:
     """Place new objects by features, and answers if there are any; return their points."""
-    fitted = [each.name for each in as_feature_sets(getattr(model, "features", None))]
-    if not fitted or not isinstance(model, PosteriorEmbedding):
+    if not isinstance(model, PosteriorEmbedding) or model.features is None:
         raise ValueError(
             "the map was made without features, so that they say nothing of where new objects lie on it; make it again "
             "with nearer fit --features, or place them by answers"
-        )
-    if len(features) == 1 == len(fitted):  # whatever its file is called
-        features = [features[0].renamed(fitted[0])]
-    unknown = [each.name for each in features if each.name not in fitted]
-    if unknown:
-        raise ValueError(
-            f"the map has no features called {quote_all(unknown)}; it was made with {quote_all(fitted)}: name the sets "
-            f"of new objects in the same way, as in --features {fitted[0]}=FILE"
         )
     return model.place(comparisons, features=list(features))
 

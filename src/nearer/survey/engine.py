@@ -210,7 +210,7 @@ class Engine:
 
 
 def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
-    """Return the answers to some questions that count, in the order of their numbers."""
+    """Return the answers to some questions that count, in the order of their numbers; not where people cannot tell."""
     found: list[Any] = []
     ordered = sorted(numbers)
     for first in range(0, len(ordered), _ANSWERS_PER_FETCH):
@@ -218,7 +218,7 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
             select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen)
             .join_from(answers, questions)
             .where(questions.c.id.in_(ordered[first : first + _ANSWERS_PER_FETCH]))
-            .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES))
+            .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), answers.c.chosen != "")
             .order_by(questions.c.id)
         )
     return found

@@ -21,6 +21,8 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
 from nearer.design.mix import CATCH, INFORMATION, PRACTICE, REPEAT, START, TEST
+from nearer.survey.assignment import Plan, assign, plan_of
+from nearer.survey.notice import notice_text
 from nearer.survey.stimuli import Stimuli, Stimulus, gather_stimuli, slug_of
 from nearer.survey.store import (
     ANALYSIS,
@@ -77,6 +79,8 @@ class Participant(NamedTuple):
     completed: float | None
     left_out: bool
     external: str
+    condition: str = ""
+    question_list: str = ""
 
     def is_another(self, parameters: Mapping[str, str]) -> bool:
         """Return whether a platform names somebody else: two people may share a computer."""
@@ -111,7 +115,7 @@ def find_participant(connection: Connection, token: str) -> tuple[Participant, s
     row = connection.execute(_FIND, {"hash": hash_token(token)}).first()
     if row is None:
         return None
-    found = Participant(row.id, row.name, row.code, row.consented, row.completed, row.left_out, row.external)
+    found = Participant(*(getattr(row, field) for field in Participant._fields))
     return found, row.status or _OPEN
 
 
@@ -175,18 +179,26 @@ class Sequencer:
             for row in connection.execute(select(questions.c.shown, questions.c.purpose).order_by(questions.c.id)):
                 self.record(split_labels(row.shown), row.purpose)
 
-    @property
-    def n_questions(self) -> int:
-        """Number of questions of each participant, without practice."""
-        return self.study.settings.per_person + self.study.mix.n_catch
-
     def next_question(
+        self, connection: Connection, place: int, had: set[tuple[int, ...]], plan: Plan
+    ) -> tuple[tuple[str, ...], str, tuple[int, ...]]:
+        """Return the objects to show at a place of a participant's sequence, their purpose, and the right options.
+
+        ``had``: keys of the questions that the participant has had. Right options are given of catch questions of a
+        list alone: see `correct_options` for others.
+        """
+        after_practice = place - self.study.mix.n_practice
+        if 0 <= after_practice < len(plan.listed):
+            trial = plan.listed[after_practice]
+            options = trial.shown[int(self.study.has_anchor) :]
+            return trial.shown, trial.purpose, tuple(at for at, each in enumerate(options) if each in trial.right)
+        place -= len(plan.listed) if after_practice >= 0 else 0
+        return *self._drawn_question(connection, place, had), ()
+
+    def _drawn_question(
         self, connection: Connection, place: int, had: set[tuple[int, ...]]
     ) -> tuple[tuple[str, ...], str]:
-        """Return the objects to show at a place of a participant's sequence, and the purpose of the question.
-
-        ``had``: keys of the questions that the participant has had.
-        """
+        """Return the objects to show at a place among questions of no list, and the purpose of the question."""
         settings, pool = self.study.settings, self.study.pool
         purpose = self.study.mix.purpose_at(place, settings.per_person, self.rng)
         if purpose == PRACTICE:
@@ -300,12 +312,21 @@ class QuestionService:
         self.study, self.sequencer = study, Sequencer(study, database, rng)
         self.by_slug, self._next_look = _by_slug(study.stimuli), 0.0
         self.insert_answers = insert_into(database.engine.dialect.name, answers).on_conflict_do_nothing()
-        settings, n_questions = study.settings, self.sequencer.n_questions
+        settings = study.settings
+        self.has_places = bool(settings.most_people or settings.conditions or study.lists)
         self.page: dict[str, Any] = {
             "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
-            "thanks": paragraphs(settings.thanks), "question": settings.question, "kind": settings.kind, "n_done": 0,
+            "notice": paragraphs(notice_text(settings)), "thanks": paragraphs(settings.thanks), "kind": settings.kind,
+            "cant_tell": settings.cant_tell, "n_done": 0, "completion_url": "", "completion_code": "", "next": [],
+        }  # fmt: skip
+
+    def page_of(self, person: Participant, n_questions: int) -> dict[str, Any]:
+        """Return the parts of the page that are the same for all, and those of a participant's condition."""
+        settings = self.study.settings
+        condition = settings.in_condition(person.condition)
+        return self.page | {
+            "question": condition.question, "instructions": paragraphs(condition.instructions),
             "n_all": n_questions, "breaks": break_positions(n_questions, settings.break_every),
-            "completion_url": "", "completion_code": "", "next": [],
         }  # fmt: skip
 
     def page_item(self, question: _AssignedQuestion) -> dict[str, Any]:
@@ -350,6 +371,20 @@ class ParticipantSession:
         rows = self.connection.execute(_ASSIGNED, {"person": self.person.id})
         return [_AssignedQuestion(*row) for row in rows]
 
+    @cached_property
+    def plan(self) -> Plan:
+        """What is asked of this person."""
+        person = self.person
+        return plan_of(self.service.study, person.condition, person.question_list, person.name)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions of this person, without practice; for one of a list that cannot be shown none is put."""
+        first = self.service.study.mix.n_practice
+        listed = self.assigned[first : first + len(self.plan.listed)] if self.plan.listed else []
+        n_unseen = sum(each.purpose == UNSEEN for each in listed)
+        return len(self.plan.listed) - n_unseen + self.plan.n_others
+
     @property
     def phase(self) -> str:
         """The phase of the study that this person is in, before answers are counted."""
@@ -365,7 +400,8 @@ class ParticipantSession:
     def consent(self) -> None:
         """Record that this person agrees to take part, if the study is open to them."""
         if self.phase == "welcome":
-            self.person = self._stamp("consented")
+            service = self.service
+            self.person = self._stamp("consented", **assign(self.connection, service.study, service.sequencer.rng))
 
     def save(self, submitted: Sequence[SubmittedAnswer], received: float) -> list[int]:
         """Keep answers, each once, and return the numbers of their questions; if one is invalid, none is kept.
@@ -397,7 +433,7 @@ class ParticipantSession:
         """
         found = next((each for each in self.assigned if each.id == number), None)
         n_before = sum(each.purpose == UNSEEN for each in self.assigned)
-        if found is None or found.answered or n_before >= self.service.sequencer.n_questions:
+        if found is None or found.answered or n_before >= self.n_questions:
             raise NotAssigned(f"question {number} cannot be withdrawn")
         if found.is_open:
             self.connection.execute(_WITHDRAW, {"number": number})
@@ -406,26 +442,27 @@ class ParticipantSession:
 
     def state(self, now: float) -> dict[str, Any]:
         """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
-        service, n_done, n_all = self.service, 0, self.service.sequencer.n_questions
+        service, n_done, n_all = self.service, 0, self.n_questions
+        page = service.page_of(self.person, n_all)
         if self.person.consented is not None:
             n_done = sum(each.answered and each.purpose != PRACTICE for each in self.assigned)
         if self.person.completed is not None or n_done >= n_all:  # whatever has become of the study, or its settings
             self.person = self._stamp("completed")
             code = self.person.code
             url = service.study.settings.completion_url.replace("{code}", code)
-            return service.page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
+            return page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
         phase = self.phase
         if phase != "asking":
-            return service.page | {"phase": phase}
+            return page | {"phase": phase}
         self._assign_ahead(now)
         waiting = [each for each in self.assigned if each.is_open]
-        return service.page | {"n_done": n_done, "next": [service.page_item(each) for each in waiting[:_N_AHEAD]]}
+        return page | {"n_done": n_done, "next": [service.page_item(each) for each in waiting[:_N_AHEAD]]}
 
-    def _stamp(self, column: str) -> Participant:
-        """Record the time of an event that happens to a person once, and return the person."""
+    def _stamp(self, column: str, **more: str) -> Participant:
+        """Record the time of an event that happens to a person once, and what comes with it; return the person."""
         if getattr(self.person, column) is not None:
             return self.person
-        event: dict[str, Any] = {column: time.time()}
+        event: dict[str, Any] = {column: time.time(), **more}
         self.connection.execute(people.update().where(people.c.id == self.person.id).values(event))
         return self.person._replace(**event)
 
@@ -433,16 +470,17 @@ class ParticipantSession:
         """Assign questions until enough of them wait, or this person has had all."""
         sequencer, n_practice = self.service.sequencer, self.service.study.settings.practice
         n_given = sum(each.purpose not in (PRACTICE, UNSEEN) for each in self.assigned)
-        n_left = max(n_practice - len(self.assigned), 0) + sequencer.n_questions - n_given
+        n_left = max(n_practice - len(self.assigned), 0) + self.n_questions - n_given
         n_missing = min(_N_AHEAD - sum(each.is_open for each in self.assigned), n_left)
         if n_missing <= 0:
             return
         counted = (each for each in self.assigned if each.purpose not in UNCOUNTED_PURPOSES)
         had = {sequencer.key(split_labels(each.shown)) for each in counted}
         for place in range(len(self.assigned), len(self.assigned) + n_missing):
-            shown, purpose = sequencer.next_question(self.connection, place, had)
+            shown, purpose, correct = sequencer.next_question(self.connection, place, had, self.plan)
             row = {"shown": join_labels(shown), "purpose": purpose}
-            added = self.connection.execute(_ASSIGN, row | {"person": self.person.id, "place": place, "asked": now})
+            values = row | {"correct": join_numbers(correct), "person": self.person.id, "place": place, "asked": now}
+            added = self.connection.execute(_ASSIGN, values)
             number = added.inserted_primary_key
             assert number is not None
             had.add(sequencer.key(shown))
@@ -453,6 +491,8 @@ class ParticipantSession:
         study = self.service.study
         n_options = len(split_labels(question.shown)) - int(study.has_anchor)
         places = set(chosen)
+        if not chosen and study.settings.cant_tell:
+            return
         if len(places) != len(chosen) or len(places) != study.n_chosen:
             raise ValueError(f"an answer names {study.n_chosen} different options")
         if not all(0 <= place < n_options for place in places):

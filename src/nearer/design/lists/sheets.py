@@ -1,7 +1,7 @@
 """Files of questions for programs that collect answers.
 
 - *csv*: a row for each trial. Columns have the names of `nearer.io.read_answers`: with a column for the answer added,
-  the file can be read.
+  the file can be read. `read_sheet` reads the questions themselves back, for programs that ask them.
 - *jspsych*: a JSON array of trials of the plugin html-button-response. What was asked is in the ``data`` of each, so
   that what jsPsych saves can be read as it is.
 - *qualtrics*: text that Qualtrics imports, a block for each list. Qualtrics saves which choice of which question was
@@ -26,8 +26,10 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.files import write_text
+from nearer.design.lists.inputs import read_allowed
 from nearer.design.lists.lists import Trial
-from nearer.design.mix import CATCH
+from nearer.design.mix import CATCH, INFORMATION, OTHER, REPEAT, START, TEST
+from nearer.io.formats import open_table
 from nearer.io.writing import question_columns
 
 FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt", "jsonl": ".jsonl"}
@@ -69,6 +71,30 @@ def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: st
     for each, text in texts.items():
         write_text(each, text)
     return list(texts)
+
+
+def read_sheet(path: Path, kind: str, width: int) -> list[Trial]:
+    """Return the trials in a table of the form that `write_sheets` writes as CSV; the objects alone will do."""
+    shown = read_allowed(path, kind, width)
+    table = open_table(path)
+    loaded = table.load([name for name in ("participant", "purpose", "catch") if name in table.names])
+
+    def cells(name: str) -> list[str]:
+        return loaded.columns[name].texts().tolist() if name in loaded.columns else [""] * len(shown)
+
+    trials = []
+    columns = zip(shown, cells("participant"), cells("purpose"), cells("catch"), strict=True)
+    for number, (objects, participant, purpose, right) in enumerate(columns, 1):
+        named = tuple(label.strip() for label in right.split(";") if label.strip())
+        known = purpose if purpose in (START, INFORMATION, TEST, REPEAT, CATCH) else OTHER
+        trials.append(Trial(participant or None, number, objects, CATCH if named else known, named))
+        options = _options(trials[-1], kind)
+        if (purpose == CATCH and not named) or not {*named} <= {*options}:
+            raise ValueError(
+                f"{path.name}: question {number} is a catch question, whose right answer must stand in the column "
+                f"catch: {' or '.join(options)}"
+            )
+    return trials
 
 
 def _options(trial: Trial, kind: str) -> list[str]:

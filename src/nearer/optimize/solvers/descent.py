@@ -227,7 +227,7 @@ class Factored(DescentSettings):
         if len(state.path) > 1 and has_settled(state.recent, window, least):
             state = _next_penalty(state)
         value = state.progress.objective
-        direction = _quasi_newton_direction(state)
+        direction = quasi_newton_direction(state.iterate, state.gradient, state.pairs)
         slope = float(np.vdot(direction, state.gradient))
         length = 1.0
         while True:
@@ -297,24 +297,24 @@ def _next_penalty(state: FactoredState) -> FactoredState:
     )
 
 
-def _quasi_newton_direction(state: FactoredState) -> PointArray:
+def quasi_newton_direction(points: PointArray, gradient: PointArray, pairs: tuple[CurvaturePair, ...]) -> PointArray:
     """Return -H g by the two-loop recursion."""
-    direction: PointArray = np.negative(state.gradient, order="C")
-    if not state.pairs:
+    direction: PointArray = np.negative(gradient, order="C")
+    if not pairs:
         # A tenth of the size of the map: far enough to learn the curvature, near enough to be safe.
-        size = np.linalg.norm(state.iterate) or 1.0
+        size = np.linalg.norm(points) or 1.0
         direction *= direction.dtype.type(0.1 * size / np.linalg.norm(direction))
         return direction
     # In place: sums such as direction - scale * change would make two more passes through memory each.
     flat, scales = direction.reshape(-1), []
     axpy = get_blas_funcs("axpy", (flat,))
-    for pair in reversed(state.pairs):
+    for pair in reversed(pairs):
         scale = np.vdot(pair.step, flat) / pair.product
         axpy(pair.change.reshape(-1), flat, a=-scale)
         scales.append(scale)
-    last = state.pairs[-1]
+    last = pairs[-1]
     flat *= last.product / np.vdot(last.change, last.change)
-    for pair, scale in zip(state.pairs, reversed(scales), strict=True):
+    for pair, scale in zip(pairs, reversed(scales), strict=True):
         axpy(pair.step.reshape(-1), flat, a=scale - np.vdot(pair.change, flat) / pair.product)
     return direction
 
