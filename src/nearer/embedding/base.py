@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations
 from typing import Any, NamedTuple, Self
 
@@ -304,6 +305,11 @@ class OrdinalEmbedding(
         if comparisons.answers is not None:
             margins = margins * comparisons.answers
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
+
+    def show(self, attributes: Any = None, *, thumbnails: Any = None, level: float = 0.95) -> Any:
+        """Return the interactive map, which a notebook shows; takes what `nearer.report.show_map` takes."""
+        # By name, as pages are made of maps and not maps of pages; storage finds its classes so, too.
+        return import_module("nearer.report").show_map(self, attributes, thumbnails=thumbnails, level=level)
 
     @property
     def _chosen(self) -> OrdinalEmbedding:

@@ -440,7 +440,8 @@ def _findings(study: Study, seed: int) -> Findings:
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
         return findings
     distances = model.diagnostics_["distances"]
-    numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
+    numbers = {name: float(getattr(distances, name)) for name in ("rhat", "effective")}
+    numbers["is_thorough"] = getattr(model.solver_, "max_rhat", None) is not None
     return replace(findings, items=(*findings.items, Finding(NOT_CONVERGED, "warning", numbers=numbers)))
 
 
