@@ -46,6 +46,34 @@ def draw_placed(results: StudyResults, folder: Path) -> None:
     _save({"map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results), n_new)}, folder)
 
 
+def draw_dissimilarities(results: StudyResults, folder: Path) -> list[str]:
+    """Draw the map of dissimilarities and their Shepard diagram, and return the names; none without matplotlib."""
+    drawn = {
+        "map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results)),
+        SHEPARD: lambda: draw_shepard(results),
+    }
+    return list(drawn) if _save(drawn, folder) else []
+
+
+def draw_shepard(results: StudyResults, paper: Paper | None = None) -> Axes:
+    """Draw the distances on a map against the dissimilarities that it was made of, and the line of disparities."""
+    from nearer.plotting import FAINT, INK, PALETTE
+    from nearer.plotting.keys import framed_axes
+
+    found, sheet = results.dissimilarities, paper or Paper()
+    assert found is not None
+    with sheet.text():
+        size = sheet.font_size
+        ax = framed_axes(sheet, 0.8, room=(4 * size, 3.4 * size, 4.0, 2.0))
+        ax.plot(found.values, found.distances, "o", color=FAINT, markersize=0.35 * size, label="pairs of objects")
+        ax.plot(found.values, found.disparities, color=PALETTE["DMOE"], linewidth=1.2, label="disparities")
+        ax.set_xlabel(SHEPARD_X, color=INK)
+        ax.set_ylabel(SHEPARD_Y, color=INK)
+        ax.set_ylim(0, None)
+        ax.legend(frameon=False, loc="upper left", title=f"stress {found.stress:.3f}", title_fontsize=size)
+    return ax
+
+
 def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatArray | None:
     """Return the ellipses of the objects on two axes of their map, where they are known."""
     if results.covariances is None or results.n_components < 2:
@@ -155,6 +183,8 @@ FIGURES: dict[str, Callable[[Study], Axes]] = {
     "dimensions.png": draw_dimensions,
 }
 
+
+SHEPARD, SHEPARD_X, SHEPARD_Y = "shepard.png", "dissimilarity", "distance on the map"
 
 _LABEL_COLUMNS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
