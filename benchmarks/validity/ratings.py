@@ -72,7 +72,9 @@ def coverage(rng: np.random.Generator, *, world: Callable[[np.random.Generator],
     """Count the objects whose ellipse holds their true place."""
     found, seed = world(rng), int(rng.integers(2**31))
     model = fit_dissimilarities(NonmetricMDS(2, random_state=seed), found.data)
-    inside = bootstrap_map(model, found.data, n_resamples=N_RESAMPLES, random_state=seed).covers(found.points)
+    places = bootstrap_map(model, found.data, n_resamples=N_RESAMPLES, random_state=seed)
+    assert places is not None
+    inside = places.covers(found.points)
     return Outcome(int(inside.sum()), len(inside))
 
 

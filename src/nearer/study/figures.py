@@ -47,12 +47,13 @@ def draw_placed(results: StudyResults, folder: Path) -> None:
 
 
 def draw_dissimilarities(results: StudyResults, folder: Path) -> list[str]:
-    """Draw the map of dissimilarities and their Shepard diagram, and return the names; none without matplotlib."""
+    """Draw the map of dissimilarities and their Shepard diagram, and return the names of the files."""
     drawn = {
         "map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results)),
         SHEPARD: lambda: draw_shepard(results),
     }
-    return list(drawn) if _save(drawn, folder) else []
+    _save(drawn, folder)
+    return list(drawn)
 
 
 def draw_shepard(results: StudyResults, paper: Paper | None = None) -> Axes:
