@@ -50,7 +50,7 @@ def _members(of: type) -> Iterator[str]:
     members |= {each for line in attributes for each in line.split(", ")}
     members -= set(re.findall(r"\w+", _parameters(of)))
     public = {each: getattr(of, each, None) for each in sorted(members) if not each.startswith("_")}
-    methods = [name for name, value in public.items() if inspect.isroutine(value)]
+    methods = [name for name, value in public.items() if inspect.isroutine(value) and callable(value)]
     if len(methods) < len(public):
         yield "    " + " ".join(f".{name}" for name in public if name not in methods)
     yield from (f"    .{name}{_parameters(public[name])}" for name in methods)

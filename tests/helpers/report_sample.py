@@ -59,6 +59,7 @@ def results_of(points, labels, attributes):
         "dissimilarities": None,
         "feature_deviations": None,
         "people": None,
+        "convergence": None,
         "summary": {"n_objects": n, "n_comparisons": 4000, "n_annotators": 12, "n_trials": 4000, "n_unseen": 0},
         "objects": labels,
         "attributes": attributes,

@@ -18,10 +18,11 @@ def validator(name):
 
 def fits(name, values):
     """Whether values are as a schema says."""
+    check = validator(name)
     from fastjsonschema import JsonSchemaValueException
 
     try:
-        validator(name)(values)
+        check(values)
     except JsonSchemaValueException:
         return False
     return True

@@ -9,10 +9,12 @@ from sqlalchemy import select
 
 from nearer.io import read_answers
 from nearer.survey.assignment import draw_balanced
+from nearer.survey.engine import Engine
 from nearer.survey.exporting import answer_columns, catch_results
+from nearer.survey.researcher import live_state
 from nearer.survey.session import set_left_out
-from nearer.survey.store import people, questions
-from nearer.survey.study import open_study
+from nearer.survey.store import Database, people, questions
+from nearer.survey.study import database_url, open_study
 
 ROWS = [
     ("cat", "dog", "cow"),
@@ -103,6 +105,13 @@ class TestList:
         firsts = Counter(frozenset(shown for shown, _ in asked(served, person.name)) for person in served.people())
         assert sorted(lengths) == [1, 1, 2, 2, 2, 2]
         assert set(firsts.values()) == {2}
+
+    def test_the_engine_proposes_only_where_others_follow(self, serve, make_study):
+        for after_list, expected in (("end", False), ("continue", True)):
+            served = serve(with_list(make_study, sampling={"method": "active"}, questions={"after_list": after_list}))
+            engine = Engine(served.study, Database(database_url(served.folder, served.study.settings)))
+            assert engine.proposes == expected
+            engine.database.close()
 
     def test_what_nearer_ask_writes_is_asked(self, serve, make_study, tmp_path):
         from nearer.cli.main import main
@@ -211,9 +220,13 @@ class TestConditions:
         served = serve(folder)
         for _ in range(3):
             served.person().finish()
+        served.person()
         with served.writer.database.reading() as connection:
             columns = answer_columns(connection, served.study)
+            live = live_state(connection, served.study, "")
         assert Counter(columns["condition"]) == {"color": 3, "shape": 10}
+        assert {each["name"]: each["n_done"] for each in live["conditions"]} == {"color": 1, "shape": 2}
+        assert sum(each["n_agreed"] for each in live["conditions"]) == 4
         also = read_answers(columns, also=["condition"], separate_labels=True).also["condition"]
         assert also.tolist() == columns["condition"]
 

@@ -1,4 +1,4 @@
-"""Whoever cannot tell says so: it is kept as that, counted, and never read as an answer."""
+"""An answer "can't tell" is kept as what it is, counted, and never read as an answer."""
 
 import pytest
 from helpers.browsing import DESK, PHONE, errors_in, overflow, violations

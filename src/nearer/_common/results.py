@@ -37,6 +37,7 @@ import numpy as np
 
 from nearer._common.figures import save_figure
 from nearer._common.files import write_text
+from nearer._common.html import html_block
 from nearer._common.json_files import plain_values
 from nearer._common.tables import csv_text
 
@@ -119,6 +120,9 @@ class Result:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return html_block(type(self).__name__, self.summary().splitlines(), self.tables())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the result and return the Axes."""

@@ -709,8 +709,12 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "not-converged": lambda _, numbers: Message(
         f"The chains of the posterior disagree: R-hat of distances up to {numbers['rhat']:.2f}",
         f"The draws are worth {numbers['effective']:.0f} independent ones, so that ellipses and some distances would "
-        "come out differently with another seed; predictions depend on this much less. Fit again with "
-        "--set solver=thorough, which samples longer.",
+        "come out differently with another seed; predictions depend on this much less. "
+        + (
+            "More answers would help."
+            if numbers.get("is_thorough")
+            else "Fit again with --set solver=thorough, which samples longer."
+        ),
     ),
     "numbered-from-one": Message(
         "Object 0 is in no comparison, all others are",

@@ -141,7 +141,11 @@ class _Merge(argparse.Action):
 def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = None) -> None:
     """Add the options of reading answers; ``kind``: arguments of ``--kind`` in place of the usual ones."""
     group = parser.add_argument_group("how to read the file")
-    usual = {"choices": KINDS, "help": "how people were asked (default: inferred from the names of the columns)"}
+    usual = {
+        "choices": KINDS,
+        "help": "how people were asked (default: inferred from the names of the columns); in numbers without column "
+        "names, the last is the odd one of an odd-one-out trial",
+    }
     group.add_argument("--kind", **(kind or usual))
     group.add_argument(
         "--columns", type=pairs, action=_Merge, default=None, metavar="ROLE=NAME,...",
@@ -164,6 +168,11 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
     group.add_argument(
         "--separate-labels", action="store_true",
         help="columns hold different objects by design, such as anchors that are never options",
+    )  # fmt: skip
+    group.add_argument(
+        "--names", type=Path, metavar="FILE",
+        help="names of the objects, where the answers hold numbers that count from 0: a name a line, or a table with a "
+        "column uniqueID or name",
     )  # fmt: skip
     add_selecting(parser)
 
@@ -221,6 +230,7 @@ def read_file(
             also=also,
             catch=options.catch,
             separate_labels=options.separate_labels or known_labels or study is not None,
+            names=options.names,
         )
     if study is not None:
         answers = study.named(answers)

@@ -30,6 +30,7 @@ from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_peopl
 from nearer.comparing.people_correlations import PeopleCorrelations, correlate_people
 from nearer.comparing.power import Power, predict_power
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
+from nearer.comparing.rdms import from_rdms, to_rdms
 from nearer.evaluation.distances import Distances, distance_matrix
 from nearer.io.matrix_files import NamedMatrix
 
@@ -68,6 +69,7 @@ __all__ = [
     "correlate_people",
     "distance_matrix",
     "fit_properties",
+    "from_rdms",
     "full_posterior",
     "mantel",
     "matrix_noise",
@@ -75,5 +77,6 @@ __all__ = [
     "people_matrices",
     "predict_power",
     "read_matrix",
+    "to_rdms",
     "weigh_models",
 ]

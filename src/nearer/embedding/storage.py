@@ -54,7 +54,11 @@ READABLE_CLASSES = {
     "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),
     "SearchResult": "nearer.embedding.dmoe_search",
-    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
+    **dict.fromkeys(
+        ("Convergence", "Diagnosis", "Draws", "Laplace", "Microcanonical", "NUTS", "Prior", "Variational"),
+        "nearer.sampling",
+    ),
+    "LogOddsCalibration": "nearer.embedding.posterior_embedding",
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",

@@ -187,7 +187,7 @@ class HeldOutError(Result):
     map_error, map_low, map_high : float
         Of the p-dimensional map, `embedding_`.
     n_splits, by : int, {"trials", "annotators", "questions"}
-        Folds that were made, and what they kept whole.
+        Folds that were made, 1 for a test part, and what they kept whole.
     level : float
 
     Examples
@@ -212,7 +212,7 @@ class HeldOutError(Result):
             f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
             f"{format_interval(self.low, self.high)}); "
             f"of the map {decimals(self.map_error)} ({format_interval(self.map_low, self.map_high)}); "
-            f"{self.n_splits} folds of whole {self.by}"
+            f"{'a test part' if self.n_splits == 1 else f'{self.n_splits} folds'} of whole {self.by}"
         )
 
 
@@ -264,3 +264,14 @@ def held_out_error(
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
     return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level)
+
+
+def error_on_rows(
+    model: Evaluable, comparisons: Comparisons, rows: NDArray[np.integer], *, level: float = 0.95
+) -> HeldOutError:
+    """Return the error on rows that a fitted map was not made of, whole trials: as `held_out_error`, without fits."""
+    judged = comparisons[rows]
+    units = group_indices(judged)
+    intervals = (error_interval(each, judged.sample_weight, units, level) for each in evaluate(model, judged))
+    of_predictions, of_map = intervals
+    return HeldOutError(*of_predictions, *of_map, 1, resolve_grouping(judged, "trials"), level)

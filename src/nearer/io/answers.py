@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import intcomma, pluralize
+from nearer._common.html import MAX_ROWS, html_block
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices
 from nearer.data.labels import factorize
@@ -340,6 +341,14 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def _repr_html_(self) -> str:
+        report = self.report
+        lines = [repr(self), *map(str, report.left_out), *report.notes, *report.skipped[:MAX_ROWS]]
+        columns = {
+            "columns": [("what", "column"), *((what, ", ".join(names)) for what, names in report.columns.items())]
+        }
+        return html_block(f"Answers from {self.source}", lines, columns if report.columns else {})
 
     def __repr__(self) -> str:
         parts = [

@@ -15,7 +15,7 @@ with the same weight. Each distinct list, or pair of what was shown and what was
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
 from typing import Any, TypeAlias
 
@@ -248,9 +248,16 @@ def _read_items_question(question: Question) -> TableComparisons:
     role = "odd" if kind == "odd-one-out" else "central"
     names = list(columns) if len(columns) > 1 else []
     answer, options, coding = question.column(role), list(items.T), question.coding
-    places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
+    answer_column = question.name(role)
+    is_column = answer_column in columns  # one column of items is the answer
+    if is_column:
+        places = np.full(len(items), columns.index(answer_column), np.int8)
+    else:
+        places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
     compared = item_comparisons(items, places, errors, question.split, central=role == "central")
-    return TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
+    found = TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
+    # Where the answer always stands in the same column, nothing is known of what was shown where.
+    return replace(found, places=None) if is_column else found
 
 
 def _read_near_and_far(

@@ -74,19 +74,30 @@ def write_report(
 
 def assemble(results: StudyResults, pictures: Mapping[int, str]) -> str:
     """Return the page."""
+    return _assembled(
+        "page.html", results, pictures,
+        kicker=_kicker(results), verdict=verdict(results), sections=all_sections(results),
+        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
+    )  # fmt: skip
+
+
+def assemble_inline(results: StudyResults, pictures: Mapping[int, str]) -> str:
+    """Return a page of the map alone."""
+    only = Section("map", results.title or "Map", "map.html", _map(results))
+    return _assembled("inline.html", results, pictures, sections=[only])
+
+
+def _assembled(template: str, results: StudyResults, pictures: Mapping[int, str], **content: Any) -> str:
     style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     page = render(
-        "page.html",
+        template,
         policy=Markup(_policy(style, script)),
         title=results.title or "Map",
-        kicker=_kicker(results),
-        verdict=verdict(results),
-        sections=all_sections(results),
-        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
         style=Markup(style),
         data=json_block(payload(results, pictures)),
         script=Markup(script),
+        **content,
     )
     return f"{page}\n"  # jinja2 takes the last line end off
 

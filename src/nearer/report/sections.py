@@ -421,7 +421,7 @@ def methods(results: StudyResults) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it; none without a method."""
     if not results.settings.method:
         return None
-    made = (_data, _lots, _catches, _at_chance, _map, _dimension)
+    made = (_data, _lots, _catches, _at_chance, _map, _convergence, _dimension)
     judged = (_error, _distances, _regions, _placed)
     advice = "A draft; check it before it goes into a paper."
     lines = paragraph(*(part(results) for part in (*made, *judged))).split("\n")
@@ -489,6 +489,11 @@ def _map(results: StudyResults) -> str:
     weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
     size = pluralize(results.n_components, "dimension")
     return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
+
+
+def _convergence(results: StudyResults) -> str:
+    """Return the rule by which drawing from a posterior ended."""
+    return f"{results.convergence}." if results.convergence else ""
 
 
 def _prior(results: StudyResults) -> str:

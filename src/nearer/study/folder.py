@@ -262,6 +262,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         learning_curve=_curve(study),
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
+        convergence=getattr(study.chosen, "convergence_", None),
         annotators=_annotators(study),
         people=_people(study),
         findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),

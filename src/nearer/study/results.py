@@ -24,6 +24,7 @@ from nearer._common.json_files import parse_json
 from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Number, Result, Share, stored_as
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.ceiling import NoiseCeiling
+from nearer.sampling.convergence import Convergence
 
 FORMAT = 2
 #: A value of an attribute for each object.
@@ -436,6 +437,7 @@ class StudyResults(Result):
     learning_curve: tuple[CurveStep, ...] | None = None
     trend: TrendRecord | None = None
     dimension: DimensionRecord | None = None
+    convergence: Convergence | None = None
     annotators: tuple[AnnotatorRecord, ...] | None = None
     people: PeopleRecord | None = None
     findings: tuple[FindingRecord, ...] | None = None

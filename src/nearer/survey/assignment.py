@@ -2,9 +2,9 @@
 
 Conditions are assigned when people agree, by permuted blocks: a block has as many places of each condition as its share
 says, and the next person gets one of those that are left, at random. The block is not stored but follows from how many
-people there are of each condition: those who are done, and those who answered of late. Whoever leaves therefore gives
-the place back, and it is given to the next. The count and the assignment are in one transaction, in which no other
-server admits anybody (``places`` of `nearer.survey.store.Writer.submit`).
+people there are of each condition: those who are done, and those who answered recently. A person who leaves therefore
+gives the place back, and the next person gets it. The count and the assignment are in one transaction, in which no
+other server admits anybody (``places`` of `nearer.survey.store.Writer.submit`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def read_lists(path: Path, kind: str, width: int, labels: Sequence[str]) -> Ques
     for trial in read_sheet(path, kind, width):
         shown, right = (tuple(map(label_of, each)) for each in (trial.shown, trial.right))
         check_names(shown, labels, path.name)
-        name = trial.participant or ""
+        name = label_of(trial.participant) if trial.participant else ""
         lists.setdefault(name, []).append(Trial(name, trial.number, shown, trial.purpose, right))
     if len(lists) > 1 and "" in lists:
         raise ValueError(f"{path.name}: some rows name no participant; name one in each, or in none")

@@ -78,8 +78,8 @@ class Engine:
 
     @property
     def proposes(self) -> bool:
-        """Whether it proposes questions."""
-        return self.study.settings.method == "active"
+        """Whether it proposes questions: where lists are all that is asked, they would be chosen in vain."""
+        return self.study.settings.method == "active" and self.study.draws_questions
 
     def update(self) -> bool:
         """Learn from what has come since the last update, and propose questions; return whether anything had come."""

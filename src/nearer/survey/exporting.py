@@ -17,7 +17,7 @@ from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
 from nearer.io.writing import question_columns
-from nearer.survey.session import correct_options
+from nearer.survey.sequencer import correct_options
 from nearer.survey.store import answers, people, questions
 from nearer.survey.study import (
     CANT_TELL,

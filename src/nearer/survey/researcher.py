@@ -338,6 +338,7 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
         "n_undecided": sum(row.n_undecided for row in rows),
         "n_people": len(rows),
         "n_done": n_done,
+        "conditions": _condition_counts(connection),
         "n_now": sum(_is_present(row, now) for row in rows),
         "n_objects": len(study.labels),
         "per_minute": _answers_per_minute(connection, now),
@@ -364,7 +365,7 @@ def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
 def _answering_people(connection: Connection) -> list[Row[Any]]:
     """Return everybody who has answered, in the order of arrival: how often, when first and last, and how fast.
 
-    Whoever could not tell has answered, too, but not in a time that counts.
+    People who could not tell are counted, too; how long that took them is not.
     """
     seconds = case((answers.c.chosen != "", answers.c.seconds))
     ranked = (
@@ -398,6 +399,17 @@ def _answering_people(connection: Connection) -> list[Row[Any]]:
         people, each, people.c.id == each.c.person
     )
     return list(connection.execute(found.order_by(people.c.id)))
+
+
+def _condition_counts(connection: Connection) -> list[dict[str, Any]]:
+    """Return how many people of each condition have agreed to take part, and how many of them are done."""
+    found = connection.execute(
+        select(people.c.condition, func.count(), func.count(people.c.completed))
+        .where(people.c.consented.is_not(None), people.c.condition != "")
+        .group_by(people.c.condition)
+        .order_by(people.c.condition)
+    )
+    return [{"name": name, "n_agreed": n_agreed, "n_done": n_done} for name, n_agreed, n_done in found]
 
 
 def _growth_curve(connection: Connection, rows: list[Row[Any]], now: float) -> list[list[float]]:

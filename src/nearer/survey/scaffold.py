@@ -46,7 +46,7 @@ _DEMO = {
         "You may stop at any time by closing the page."
     ),
     "thanks": "Thank you! The map of colors now knows a little more.",
-    "responsible": "whoever runs this demonstration",
+    "responsible": "the person who runs this demonstration",
     "contact": "the same person",
     "purpose": "to show how a survey works",
     "storage_place": "on the computer that runs this survey",

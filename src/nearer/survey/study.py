@@ -100,6 +100,14 @@ class Study:
         }
 
     @property
+    def draws_questions(self) -> bool:
+        """Whether anybody is asked questions of no list."""
+        settings = self.settings
+        names = [each.name for each in settings.conditions] or [""]
+        has_list = all(settings.in_condition(name).question_list for name in names)
+        return settings.after_list == "continue" or not has_list
+
+    @property
     def n_chosen(self) -> int:
         """Number of options that an answer names."""
         return len(self.form.named[0])

@@ -96,20 +96,14 @@ function writeNumbers() {
   const about = state.n_left_out ? `${whole(state.n_left_out)} of them excluded` : `about ${counted(state.n_objects, "object")}`;
   say("n-left-out", state.n_undecided ? `${about}; ${whole(state.n_undecided)} more "can't tell"` : about);
   say("n-people", whole(state.n_people));
-  say("n-done", `${whole(state.n_done)} done${doneByCondition()}`);
+  const conditions = state.conditions.map(({ name, n_agreed, n_done }) => `${name} ${whole(n_done)} of ${whole(n_agreed)}`);
+  say("n-done", [`${whole(state.n_done)} done`, ...conditions].join("; "));
   say("n-now", whole(state.n_now));
   say("per-minute", `${whole(Math.round(10 * state.per_minute) / 10)} answers per minute`);
   say("seconds", seconds(state.median_seconds));
   byId("cost-box").hidden = !state.cost;
   say("cost", state.cost ? state.cost.so_far : "-");
   say("cost-each", state.cost ? `${state.cost.each} per person who is done` : "");
-}
-
-// How many are done in each condition; "" where there are none.
-function doneByCondition() {
-  const names = [...new Set(state.people.map((person) => person.condition))].filter(Boolean).sort();
-  const done = (name) => state.people.filter((person) => person.condition === name && person.done && !person.left_out).length;
-  return names.length ? `: ${names.map((name) => `${name} ${whole(done(name))}`).join(", ")}` : "";
 }
 
 function writeQuality() {
