@@ -47,7 +47,7 @@ def draw_placed(results: StudyResults, folder: Path) -> None:
 
 
 def draw_dissimilarities(results: StudyResults, folder: Path) -> list[str]:
-    """Draw the map of dissimilarities and their Shepard diagram, and return the names."""
+    """Draw the map of dissimilarities and their Shepard diagram, and return the names of the files."""
     drawn = {
         "map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results)),
         SHEPARD: lambda: draw_shepard(results),
