@@ -228,9 +228,18 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
     from nearer.embedding.storage import load_model
     from nearer.plotting import plot_shepard
     from nearer.study import read_results
-    from nearer.study.figures import Drawn, MapLook, draw_heatmap_for_paper, draw_map_for_paper, read_attributes
+    from nearer.study.figures import (
+        Drawn,
+        MapLook,
+        draw_heatmap_for_paper,
+        draw_map_for_paper,
+        draw_shepard,
+        read_attributes,
+    )
 
     results = read_results(options.folder)
+    if options.kind == "shepard" and results.dissimilarities is not None:
+        return Drawn(draw_shepard(results, paper), [], 0.0)
     if options.kind == "shepard":
         return Drawn(plot_shepard(load_model(options.folder), paper=paper), [], 0.0)
     if options.attributes is not None:

@@ -45,6 +45,7 @@ from nearer.sampling.annotators import (
     population_of,
 )
 from nearer.sampling.chains import SamplingResult
+from nearer.sampling.convergence import Convergence
 from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
 from nearer.sampling.differences import PeopleDifferences, people_differences
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
@@ -55,6 +56,7 @@ from nearer.sampling.new_objects import add_objects, draw_other_objects, sample_
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.people import PEOPLE
 from nearer.sampling.summaries import (
+    MAX_PAIRS,
     MAX_RHAT,
     MIN_EFFECTIVE_DRAWS,
     Diagnosis,
@@ -63,7 +65,9 @@ from nearer.sampling.summaries import (
     diagnose,
     dimension_shares,
     n_resolvable_dimensions,
+    pairs_of,
     predictive_probability,
+    relative_distances,
 )
 from nearer.sampling.variational import Variational, sample_variational
 
@@ -118,6 +122,7 @@ class PosteriorSample:
     reliability: dict[Any, Reliability] | None
     kernels: tuple[FeatureKernel, ...] = ()  # of the feature sets
     people: PeopleDraws | None = None  # where it is known who they are
+    n_chains: int = 1  # whose draws follow each other
 
     @classmethod
     def of(
@@ -142,7 +147,8 @@ class PosteriorSample:
             labels = factorize(annotators)[0]
             # Of a stream of its own: whether it is known who answered changes nothing else.
             people = PeopleDraws.of(model, unknowns, labels, positions, rng.spawn(1)[0])
-        return cls(larger, all_unknowns, compared, draws, reliability, kernels, people)
+        n_chains = len(sampled.unknowns)
+        return cls(larger, all_unknowns, compared, draws, reliability, kernels, people, n_chains)
 
     def with_objects(
         self,
@@ -185,31 +191,26 @@ class PosteriorSample:
         """The draws without the objects in no comparison."""
         return Draws(self.draws.points[:, self.compared], *self.draws[1:])
 
-    def log_distances(self) -> list[FloatArray]:
-        """Return the logarithms of the distances of some pairs in each draw, (k,) each, relative to its size."""
-        drawn = np.random.default_rng(0).integers(len(self.compared), size=(_N_DIAGNOSED_PAIRS, 2))
-        pairs = self.compared[drawn[drawn[:, 0] != drawn[:, 1]]]
-        if len(pairs) == 0:
-            pairs = self.compared[None, :2]
-        points = self.draws.points
-        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
-        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
+    def diagnose_distances(self, most: int) -> tuple[int, Diagnosis]:
+        """Return how many distances were diagnosed, all or ``most`` at random, and the worst convergence of them."""
+        pairs = pairs_of(len(self.compared), most)
+        distances = relative_distances(self.draws.points[:, self.compared], pairs)
+        return len(pairs), diagnose(distances.T.reshape(len(pairs), self.n_chains, -1)).worst
 
 
 def check_convergence(
     model: Model, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
-) -> tuple[dict[str, Diagnosis], list[str]]:
-    """Return R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
+) -> tuple[dict[str, Diagnosis], Convergence | None, list[str]]:
+    """Return the convergence of each quantity and of distances, and what is wrong with the chains."""
     if isinstance(sampler, Variational | Laplace):  # which have no chains
-        return {}, []
-    chains, n_draws, _ = sampled.unknowns.shape
+        return {}, None, []
+    chains = len(sampled.unknowns)
     numbers = np.moveaxis(model.hyperparameters(sampled.unknowns), 2, 0)
     quantities = {"log_density": sampled.densities, **dict(zip(HYPERPARAMETERS, numbers, strict=True))}
     diagnostics = {name: diagnose(values) for name, values in quantities.items()}
-    # NaN: a distance that never changed, or too few draws.
-    rhats, sizes = np.array([diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]).T
-    largest, smallest = np.nan_to_num(rhats, nan=np.inf).max(), np.nan_to_num(sizes, nan=0.0).min()
-    worst = diagnostics["distances"] = Diagnosis(float(largest), float(smallest))
+    rule = sampler if isinstance(sampler, Microcanonical) and sampler.max_rhat is not None else None
+    n_distances, worst = posterior.diagnose_distances(_N_DIAGNOSED_PAIRS if rule is None else MAX_PAIRS)
+    diagnostics["distances"] = worst
     problems = []
     compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
     if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
@@ -220,9 +221,26 @@ def check_convergence(
         problems.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
     if worst.effective < MIN_EFFECTIVE_DRAWS and not agree:
         problems.append(f"the draws are worth only {worst.effective:.0f} independent ones")
+    if rule is not None and not rule.is_met_by(worst):
+        problems.append(
+            f"distances have not met the rule: R-hat up to {worst.rhat:.3f} (below {rule.max_rhat:g}), effective draws "
+            f"at least {min(worst.effective, worst.tail):.0f} (above {rule.min_effective:g})"
+        )
     if isinstance(sampler, NUTS) and sampled.n_divergent > 0.02 * chains * sampler.n_draws:
         problems.append(f"{sampled.n_divergent} trajectories diverged")
-    return diagnostics, problems
+    convergence = Convergence(
+        chains,
+        len(posterior.draws),
+        n_distances,
+        worst.rhat,
+        worst.effective,
+        worst.tail,
+        None if rule is None else rule.max_rhat,
+        None if rule is None else rule.min_effective,
+        getattr(sampler, "tolerance", None),
+        is_met=not problems and not sampled.interrupted,
+    )
+    return diagnostics, convergence, problems
 
 
 def bimodality_message(labels: list[Any]) -> str:
@@ -254,11 +272,12 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     solver : {"auto", "fast", "thorough", "nuts", "variational", "laplace"}, or one of their classes, default "auto"
         "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged, and "laplace" where
         they would take minutes (more than some 150,000 comparisons, about up to 5,000 objects). "fast": two short
-        chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
-        distances agree, too. "nuts": the no-U-turn sampler, exact and ten times slower. "variational": independent
-        normal distributions, a rough approximation. "laplace": a normal distribution around the best map, with all
-        correlations, for many answers; its predictions are calibrated on `held_out_rows_`. The classes of
-        `nearer.sampling` (`Microcanonical`, `NUTS`, `Variational`, `Laplace`) set more.
+        chains, which cross-validation takes in place of "auto". "thorough": for figures to publish; chains draw until
+        R-hat of all distances is below 1.01, and their bulk and tail effective sample sizes are above 400. "nuts": the
+        no-U-turn sampler, exact and ten times slower. "variational": independent normal distributions, a rough
+        approximation. "laplace": a normal distribution around the best map, with all correlations, for many answers;
+        its predictions are calibrated on `held_out_rows_`. The classes of `nearer.sampling` (`Microcanonical`, `NUTS`,
+        `Variational`, `Laplace`) set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
@@ -300,7 +319,10 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
-        R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+        R-hat and effective numbers of draws of the log-density, the learned numbers, and the worst among distances.
+    convergence_ : Convergence or None
+        The worst R-hat and effective numbers of draws of distances, 50 of them or with "thorough" all (2,000 at most),
+        and whether the rule was met by which drawing ends. None for "variational".
     features_ : tuple of Features
         The feature sets by label, with the rows of objects that were placed later. Missing without features.
     feature_share_ : dict of str to FeatureShare, or None
@@ -317,7 +339,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         By "laplace": the comparisons, whole trials, that calibrate predictions and that the map was not made of: 5% of
         them, 50,000 at most.
     n_replaced_ : int
-        Chains that began anew, because they predicted clearly worse than the others.
+        Chains that were restarted, because they predicted significantly worse than the best.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_, history_ : int, list of Progress
@@ -390,6 +412,33 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
         return align(maps, wide, seen=self._posterior.compared)
+
+    def to_arviz(self, random_state: RandomState = None) -> Any:
+        """Return the draws as ArviZ takes them, chain by chain; needs arviz-base, of the extra ``arviz``.
+
+        Parameters
+        ----------
+        random_state : int, Generator, SeedSequence or None
+            For the posterior predictive answers.
+
+        Returns
+        -------
+        xarray.DataTree
+            ``posterior``: ``place`` of each object, rotated and scaled onto `embedding_`; ``distance`` of each pair
+            (of 2,000 at most) relative to the size of the map, in all dimensions; ``slope``, ``offset`` and ``lapse``;
+            ``person_slope`` and ``person_lapse`` where it is known who answered. ``log_likelihood``: ``answer`` of each
+            trial. ``observed_data`` and ``posterior_predictive``: ``choice`` in each comparison, 1 where the pair whose
+            objects have the lower numbers was judged the nearer.
+
+        Examples
+        --------
+        >>> import arviz_stats as az  # doctest: +SKIP
+        >>> az.summary(model.to_arviz(), var_names=["distance", "lapse"])  # doctest: +SKIP
+        """
+        from nearer.embedding.inference_data import datatree_of
+
+        check_is_fitted(self)
+        return datatree_of(self, random_state)
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         check_is_fitted(self)
@@ -593,7 +642,9 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         places = align(known.points, embedding[compared])
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
-        diagnostics, problems = check_convergence(model, sampled, sampler, posterior, bimodal=bimodal.size > 0)
+        diagnostics, convergence, problems = check_convergence(
+            model, sampled, sampler, posterior, bimodal=bimodal.size > 0
+        )
         self._store_map(embedding, everything)
         self._store_covariances(covariances)
         self._posterior, self.calibration_ = posterior, None
@@ -605,15 +656,17 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         self.bimodal_objects_ = self.objects_[bimodal].tolist()
         self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
-        self.diagnostics_ = diagnostics
+        self.diagnostics_, self.convergence_ = diagnostics, convergence
         self.converged_ = not sampled.interrupted and not problems
         if callback is not None:
             for progress in self.history_:
                 callback(progress)
         if problems:
+            is_thorough = getattr(sampler, "max_rhat", None) is not None
+            longer = "" if is_thorough else "solver='thorough' (nearer fit --set solver=thorough), "
             self._warn(
                 f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
-                "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
+                f"longer with {longer}a larger budget, or fewer dimensions"
             )
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:

@@ -39,6 +39,7 @@ def read_answers(
     *,
     columns: Mapping[str, Any] | None = None,
     preset: Preset | None = None,
+    sheet: str | None = None,
     skip_bad: bool = False,
     undecided: Literal["drop", "split"] = "drop",
     weight_by_confidence: bool = False,
@@ -56,9 +57,10 @@ def read_answers(
     Parameters
     ----------
     source : path, sequence of paths, data frame or dict of columns
-        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
-        npy; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
-        many files, which are read as one table; where no column identifies who answered, the name of each file does.
+        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz,
+        npy, or a workbook of Excel or LibreOffice; a frame of pandas, polars or pyarrow. A folder, a pattern such as
+        ``"data/*.csv"`` and several paths mean many files, which are read as one table; where no column identifies who
+        answered, the name of each file does.
     kind : str, optional
         How people were asked; found from the columns if left out.
 
@@ -80,6 +82,8 @@ def read_answers(
         not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
+    sheet : str, optional
+        Which sheet of a workbook to read, where several hold something.
     skip_bad : bool
         Leave out rows that cannot be used, and count them, instead of refusing the file.
     undecided : {"drop", "split"}
@@ -148,11 +152,13 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     split, rules = undecided == "split", rules_from(keep, exclude, where)
-    options = ReadOptions(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
+    options = ReadOptions(
+        kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels, sheet
+    )
     if is_files(source):
         files = file_list(source)
         several = len(files.paths) > 1
-        table = join_files(files, options, rules) if several else open_table(files.paths[0], kind)
+        table = join_files(files, options, rules) if several else open_table(files.paths[0], kind, sheet)
         table = replace(table, findings=(*files.findings, *table.findings))
     else:
         table = open_table(source, kind)

@@ -98,6 +98,11 @@ _STE = Work(
 _SOE = Work(
     "terada2014local", ("Terada, Y.", "von Luxburg, U."), "Local ordinal embedding", 2014, book=_ICML, pages="847-855"
 )
+_CONVERGENCE = Work(
+    "vehtari2021rank", ("Vehtari, A.", "Gelman, A.", "Simpson, D.", "Carpenter, B.", "Bürkner, P.-C."),
+    "Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC", 2021,
+    journal="Bayesian Analysis", volume="16", pages="667-718", doi="10.1214/20-BA1221",
+)  # fmt: skip
 #: By the names of their classes, in the order in which the command line lists them.
 METHODS = {
     "DMOE": Method(
@@ -189,14 +194,15 @@ def method_title(class_name: str) -> str:
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
-    """Return what a paper that shows a map should cite: the program, and the method's source where it has one."""
+    """Return what a paper that shows a map should cite: the program, and the method's sources where it has some."""
     source = METHODS[method].source if method in METHODS else None
+    diagnostics = _CONVERGENCE if method == "PosteriorEmbedding" else None
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
         note=f"Version {version}",
     )  # fmt: skip
     return [
         {"text": work.sentence, "doi": work.doi or None, "bibtex": work.bibtex}
-        for work in (program, source)
+        for work in (program, source, diagnostics)
         if work is not None
     ]

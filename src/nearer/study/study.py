@@ -236,6 +236,10 @@ class Study:
             lines.append(f"{self.n_restarts[1]} of {pluralize(self.n_restarts[0], 'start')} led to this map")
         if answers.report.n_bad:
             lines.append(f"{pluralize(answers.report.n_bad, 'row')} skipped because they could not be used")
+        if n_undecided := answers.report.n_undecided:
+            people = pluralize(len(answers.report.undecided), "person", "people")
+            of = f" of {people}" if answers.report.undecided else ""
+            lines.append(f'{pluralize(n_undecided, "further answer")}{of}: "can\'t tell"')
         lines += [str(found) for found in (self.error, self.ceiling, self.distances) if found is not None]
         # Of a map whose distances are not reproducible, small ellipses would promise too much.
         if self.ellipse_size is not None and not (self.distances and self.distances.reliability < DISTANCES_FAIR):
@@ -436,7 +440,8 @@ def _findings(study: Study, seed: int) -> Findings:
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
         return findings
     distances = model.diagnostics_["distances"]
-    numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
+    numbers = {name: float(getattr(distances, name)) for name in ("rhat", "effective")}
+    numbers["is_thorough"] = getattr(model.solver_, "max_rhat", None) is not None
     return replace(findings, items=(*findings.items, Finding(NOT_CONVERGED, "warning", numbers=numbers)))
 
 
