@@ -18,6 +18,7 @@ from nearer.embedding import (
     BestOf,
     NonmetricMDS,
     PosteriorEmbedding,
+    SPoSE,
 )
 from nearer.optimize import Factored
 from nearer.sampling import NUTS, Microcanonical, Variational
@@ -54,6 +55,7 @@ ESTIMATORS = {
     "MVTE-single": MVTE(n_views=1),
     "NonmetricMDS": NonmetricMDS(n_init=2),
     "BestOf": BestOf(methods=[CKL(), GNMDS(), SOE(trace=0.01)], n_splits=3),
+    "SPoSE": SPoSE(penalty=0.5, n_starts=2, n_splits=0),
     # Far too few draws to trust, and enough to check what must hold of any number.
     "Posterior": PosteriorEmbedding(2, solver=NUTS(2, n_warmup=40, n_draws=20, thin=2), random_state=0),
     "Posterior-microcanonical": PosteriorEmbedding(

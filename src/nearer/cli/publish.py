@@ -256,10 +256,13 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
         draw_heatmap_for_paper,
         draw_map_for_paper,
         draw_profiles,
+        draw_shepard,
         read_attributes,
     )
 
     results = read_results(options.folder)
+    if options.kind == "shepard" and results.dissimilarities is not None:
+        return Drawn(draw_shepard(results, paper), [], 0.0)
     if options.kind == "shepard":
         return Drawn(plot_shepard(load_model(options.folder), paper=paper), [], 0.0)
     if options.dimensions:

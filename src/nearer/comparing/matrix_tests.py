@@ -24,7 +24,7 @@ from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.comparing.results import count_annotators, p_text
 from nearer.data.comparisons import Comparisons
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.uncertainty import bootstrap
@@ -156,7 +156,7 @@ def mantel(
     """
     check_integer("n_permutations", n_permutations, 1)
     function = measure_function(measure)
-    one, other = read_dissimilarities(first), read_dissimilarities(second)
+    one, other = check_dissimilarities(first), check_dissimilarities(second)
     n = len(one)
     if len(other) != n:
         raise ValueError(f"the matrices are about {n} and {len(other)} objects; give both in the same order")

@@ -12,6 +12,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,6 +36,8 @@ from nearer.data.streamed import Judgments, StreamedComparisons
 from nearer.optimize.problems.choices import choice_log_probability
 from nearer.optimize.problems.margins import clear_ties, error_from_margins, pair_distances
 from nearer.optimize.solvers.driver import AnySolver, Callback, Solution
+
+_MIN_PROBABILITY = 1e-150
 
 
 class MapDraws(NamedTuple):
@@ -251,6 +255,10 @@ class OrdinalEmbedding(
     def predict_choice_proba(self, items: Any) -> FloatArray:
         """Return the probability of each item to be named as the odd one of its trial, (m, k).
 
+        Of three items, the pair of the two others is named as the most alike with probability proportional to the
+        exponential of its similarity: of which `predict_proba` gives the differences, as log-odds of two pairs. Of more
+        items, c is the odd one with probability proportional to exp(-2 / (k - 1) * sum of its k - 1 similarities).
+
         Parameters
         ----------
         items : array-like, shape (m, k)
@@ -277,8 +285,20 @@ class OrdinalEmbedding(
         return places
 
     def _trial_similarities(self, items: NDArray[np.intp]) -> FloatArray:
-        """Return the similarities of all pairs of the items of trials, (m, k, k), as log-odds."""
-        raise ValueError(f"{type(self).__name__} has no model of choices among several items")
+        """Return the similarities of all pairs of the items of trials, (m, k, k): differences are log-odds."""
+        m, k = items.shape
+        pairs = list(combinations(range(k), 2))
+        similarities = np.zeros((m, k, k))
+        for (a, b), (c, d) in combinations(pairs, 2):
+            # Of both orders the small probability is exact, where 1 minus a large one is not.
+            nearer, farther = (
+                self.predict_proba(Comparisons.from_quadruplets(self.objects_[items[:, order]], objects=self.objects_))
+                for order in ([a, b, c, d], [c, d, a, b])
+            )
+            odds = np.log(np.maximum(nearer[:, 1], _MIN_PROBABILITY) / np.maximum(farther[:, 1], _MIN_PROBABILITY))
+            similarities[:, [a, b], [b, a]] += odds[:, None] / len(pairs)
+            similarities[:, [c, d], [d, c]] -= odds[:, None] / len(pairs)
+        return similarities
 
     def score(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of comparisons that the map satisfies, ties counting half: 1 - `comparison_error`."""
@@ -287,6 +307,11 @@ class OrdinalEmbedding(
         if comparisons.answers is not None:
             margins = margins * comparisons.answers
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
+
+    def show(self, attributes: Any = None, *, thumbnails: Any = None, level: float = 0.95) -> Any:
+        """Return the interactive map, which a notebook shows; takes what `nearer.report.show_map` takes."""
+        # By name, as pages are made of maps and not maps of pages; storage finds its classes so, too.
+        return import_module("nearer.report").show_map(self, attributes, thumbnails=thumbnails, level=level)
 
     @property
     def _chosen(self) -> OrdinalEmbedding:

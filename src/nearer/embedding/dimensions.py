@@ -37,11 +37,13 @@ MAX_PENALTIES = 30
 CLEAR_Z = 2.0  # standard errors by which the held-out loss has clearly risen
 N_CLEAR_RISES = 2
 PATH_TOL = 1e-4
+MAX_EXACT_ANSWERS = 20_000
 START_WEIGHT = 0.1  # mean weight of a start
 LADDER = (0.33, 0.41, 0.51, 0.64, 0.8)  # of the penalty, on the way to it
 AGREEMENT_TOL = 2e-4  # of objectives of fits that agree
 _LINEAR_SCALE = 1e-4  # of weights so small that the pull is linear in them
 _N_KRYLOV_BLOCKS = 4
+_MAX_EXACT_OBJECTS = 1000  # whose whole matrix of pulls is worked out
 _LEAST_EIGENVALUE = 0.01  # of a direction in the start, against the largest
 _LEAST_TOTAL = 1e-9  # of the weights of a dimension that is there
 
@@ -84,7 +86,7 @@ def spectral_starts(problem: WeightsProblem, n_dimensions: int, rng: np.random.G
         return problem.loss_and_gradient(_LINEAR_SCALE * points)[1] / -_LINEAR_SCALE
 
     rank = min(n_dimensions, n)
-    if n <= _N_KRYLOV_BLOCKS * rank:
+    if n <= max(_MAX_EXACT_OBJECTS, _N_KRYLOV_BLOCKS * rank):
         matrix = pull(np.eye(n))
         values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
         values, vectors = values[: -rank - 1 : -1], vectors[:, : -rank - 1 : -1]
@@ -180,6 +182,11 @@ def _tenths(choices: Choices, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.asarray(rng.permutation(choices.n_trials) % 10)
 
 
+def final_tolerance(choices: Choices) -> float:
+    """Return the tolerance of the last fit: answers that take milliseconds to go through are fitted to the end."""
+    return 1e-8 if choices.n_answers <= MAX_EXACT_ANSWERS else 1e-6
+
+
 def fit_from_start(
     choices: Choices, penalty: float, start: FloatArray, solver: Orthant, callback: Callback | None = None
 ) -> Solution[FloatArray]:
@@ -198,8 +205,11 @@ def best_of(fits: Iterable[Solution[FloatArray]]) -> Solution[FloatArray]:
     return best_of_restarts(iter(fits), AGREEMENT_TOL)
 
 
-#: Mean correlation between halves of the trials from which on a dimension counts as reproducible.
-MIN_REPRODUCIBILITY = 0.5
+#: Reproducibility from which on a dimension counts.
+MIN_REPRODUCIBILITY = 0.3
+# Of the penalty of all trials, for half of them: less than the square root of one half, at which dimensions that are
+# hardly found in all trials would be missed in half of them. More of those that follow noise do no harm there.
+HALF_PENALTY = 0.57
 
 
 def reproducibility(
@@ -208,23 +218,23 @@ def reproducibility(
     """Return how well dimensions agree between halves of the trials, each fitted from a start of its own, (p,).
 
     A dimension that follows the noise of all trials is in part found again in either half: so the halves, whose noise
-    is independent, are compared with each other, by the dimensions in them that match one of all trials.
+    is independent, are compared with each other, in the dimensions that match one of all trials. The least of the three
+    correlations counts.
     """
     p, total = points.shape[1], np.zeros(points.shape[1])
-    for _ in progress_bar("halves", n_splits, range(n_splits)):
-        first = rng.permutation(choices.n_trials) % 2 == 0
-        matched = []
-        for half in (first, ~first):
-            part = choices.take(half)
-            # Half of the answers have a smaller best penalty.
-            of_half = penalty * (part.total_weight / choices.total_weight) ** 0.5
-            start = spectral_starts(WeightsProblem(part), 2 * p, rng)()
-            solution = fit_from_start(part, of_half, start, Orthant(tol=PATH_TOL))
-            if solution.interrupted:
-                raise KeyboardInterrupt
-            found = np.column_stack([solution.value, np.zeros(len(points))])
-            matched.append(found[:, match_dimensions(points, solution.value).assignment])
-        total += paired_correlations(*matched)
+    with progress_bar("halves", 2 * n_splits) as bar:
+        for _ in range(n_splits):
+            first, matched = rng.permutation(choices.n_trials) % 2 == 0, list[FloatArray]()
+            for half in (choices.take(first), choices.take(~first)):
+                start = spectral_starts(WeightsProblem(half), 2 * p, rng)()
+                solution = fit_from_start(half, HALF_PENALTY * penalty, start, Orthant(tol=PATH_TOL))
+                if solution.interrupted:
+                    raise KeyboardInterrupt
+                found = np.column_stack([solution.value, np.zeros(len(points))])  # the last for those without a match
+                matched.append(found[:, match_dimensions(points, solution.value).assignment])
+                bar.update()
+            pairs = (matched[0], matched[1]), (points, matched[0]), (points, matched[1])
+            total += np.min([paired_correlations(*pair) for pair in pairs], axis=0)
     return np.asarray(total / n_splits)
 
 

@@ -18,13 +18,16 @@ from nearer._common.arrays import FloatArray
 from nearer._common.parameters import check_integer, check_number
 from nearer.data.choices import Choices
 from nearer.data.comparisons import Comparisons
+from nearer.data.groups import restrict_to_seen, with_positive_weight
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import (
     MAX_DIMENSIONS,
+    MIN_REPRODUCIBILITY,
     PenaltyPath,
     best_of,
     by_total_weight,
+    final_tolerance,
     fit_from_start,
     penalty_path,
     reproducibility,
@@ -68,10 +71,11 @@ class SPoSE(OrdinalEmbedding):
     embedding_ : ndarray, shape (n_objects_, p)
         Nonnegative weights; dimensions in the order of their total weight.
     reproducibility_ : ndarray, shape (p,)
-        How well a dimension agrees between fits to halves of the trials, each from a start of its own: the mean
-        correlation of the dimensions that match it.
+        How well a dimension agrees between fits to halves of the trials, each from a start of its own: the least
+        correlation between it and the dimensions that match it in both, or of these, as a mean over splits. Those below
+        0.3 are left out of the embedding.
     weight_intervals_ : ndarray, shape (n_objects_, p, 2)
-        Intervals of 95% of the weights.
+        Intervals of 95% of the weights; up to infinity for objects of `place`.
     penalty_ : float
     penalty_path_ : PenaltyPath or None
         Penalties, held-out losses and numbers of dimensions; None where a penalty was given.
@@ -108,27 +112,39 @@ class SPoSE(OrdinalEmbedding):
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
-        choices = Choices.of(comparisons)
-        rng = self._repeatable_rng("start")
+        among, seen = restrict_to_seen(with_positive_weight(comparisons))
+        choices, start = Choices.of(among), None if start is None else np.ascontiguousarray(start[seen])
+        solver, rng = Orthant(tol=final_tolerance(choices)), self._repeatable_rng("start")
         with self._warning_of_early_interrupt():
             if start is not None:
                 penalty, path = self.penalty_, self.penalty_path_
-                solution = solve(WeightsProblem(choices, penalty), Orthant(), start, callback=callback)
+                solution = solve(WeightsProblem(choices, penalty), solver, start, callback=callback)
             else:
-                penalty, path, solution = self._search(choices, rng, callback)
-            points = solution.value if start is not None else by_total_weight(without_empty(solution.value))
-            found_again = np.full(points.shape[1], np.nan)
-            if self.n_splits:
+                penalty, path, solution = self._search(choices, solver, rng, callback)
+            points, found_again, intervals = solution.value, None, None
+            if start is None:
+                points = by_total_weight(without_empty(points))
+            if self.n_splits and points.any():
                 found_again = reproducibility(points, choices, penalty, self.n_splits, rng)
-            intervals = weight_intervals(points, choices, penalty, rng) if self.n_splits else None
-        self._store_map(points, comparisons)
-        self.reproducibility_, self.weight_intervals_ = found_again, intervals
-        self._store_run(solution, Orthant())
+                counts = found_again >= MIN_REPRODUCIBILITY
+                if start is None and not counts.all() and counts.any():
+                    kept = np.ascontiguousarray(points[:, counts])
+                    points = solve(WeightsProblem(choices, penalty), solver, kept).value
+                    found_again = found_again[counts]
+                intervals = weight_intervals(points, choices, penalty, rng)
+        embedding = np.zeros((comparisons.n_objects, points.shape[1]))
+        embedding[seen] = points
+        self._store_map(embedding, comparisons)
+        self.reproducibility_, self.weight_intervals_ = found_again, None
+        if intervals is not None:  # nothing is known of objects that nobody was asked about
+            self.weight_intervals_ = np.tile([0.0, np.inf], (*embedding.shape, 1))
+            self.weight_intervals_[seen] = intervals
+        self._store_run(solution, solver)
         self.penalty_, self.penalty_path_ = penalty, path
         self._report(solution)
 
     def _search(
-        self, choices: Choices, rng: np.random.Generator, callback: Callback | None
+        self, choices: Choices, solver: Orthant, rng: np.random.Generator, callback: Callback | None
     ) -> tuple[float, PenaltyPath | None, Solution[FloatArray]]:
         """Return the penalty, the path that it was chosen on, and the best fit."""
         path, found, most = None, list[FloatArray](), choices.n_objects - 1
@@ -144,9 +160,9 @@ class SPoSE(OrdinalEmbedding):
 
         def fits() -> Iterator[Solution[FloatArray]]:
             for points in found:
-                yield solve(WeightsProblem(choices, penalty), Orthant(), points, callback=callback)
+                yield solve(WeightsProblem(choices, penalty), solver, points, callback=callback)
             for _ in range(self.n_starts - len(found)):
-                yield fit_from_start(choices, penalty, draw(), Orthant(), callback)
+                yield fit_from_start(choices, penalty, draw(), solver, callback)
 
         return penalty, path, best_of(fits())
 
@@ -186,3 +202,6 @@ class SPoSE(OrdinalEmbedding):
         if solution.interrupted:
             raise KeyboardInterrupt
         self.embedding_ = np.concatenate([old, solution.value[n:]])
+        if self.weight_intervals_ is not None:
+            unknown = np.tile([0.0, np.inf], (added.n_objects - n, old.shape[1], 1))
+            self.weight_intervals_ = np.concatenate([self.weight_intervals_, unknown])

@@ -195,7 +195,7 @@ class HeldOutError(Result):
     map_error, map_low, map_high : float
         Of the p-dimensional map, `embedding_`.
     n_splits, by : int, {"trials", "annotators", "questions"}
-        Folds that were made, and what they kept whole.
+        Folds that were made, 1 for a test part, and what they kept whole.
     level : float
     choice : Interval or None
         Error of the choice of the odd one out of three, with its interval; None where there are other trials.
@@ -224,7 +224,7 @@ class HeldOutError(Result):
             f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
             f"{format_interval(self.low, self.high)}); "
             f"of the map {decimals(self.map_error)} ({format_interval(self.map_low, self.map_high)}); "
-            f"{self.n_splits} folds of whole {self.by}"
+            f"{'a test part' if self.n_splits == 1 else f'{self.n_splits} folds'} of whole {self.by}"
             + (f"; the odd one of three is predicted in {percent(1 - choice.error)} of trials" if choice else "")
         )
 
@@ -276,11 +276,29 @@ def held_out_error(
     of_predictions, of_map = (
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
-    choice = None
-    if is_odd_one_of_three(judged):
-        lost = choice_losses(wrong.predictions, group_indices(judged, "trials"))
-        choice = error_interval(lost, judged.sample_weight, units, level, n_folds=len(folds))
+    choice = _choice_interval(wrong, judged, units, level, len(folds))
     return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level, choice)
+
+
+def error_on_rows(
+    model: Evaluable, comparisons: Comparisons, rows: NDArray[np.integer], *, level: float = 0.95
+) -> HeldOutError:
+    """Return the error on rows that a fitted map was not made of, whole trials: as `held_out_error`, without fits."""
+    judged = comparisons[rows]
+    units, wrong = group_indices(judged), evaluate(model, judged)
+    of_predictions, of_map = (error_interval(each, judged.sample_weight, units, level) for each in wrong)
+    choice = _choice_interval(wrong, judged, units, level)
+    return HeldOutError(*of_predictions, *of_map, 1, resolve_grouping(judged, "trials"), level, choice)
+
+
+def _choice_interval(
+    wrong: Losses, judged: Comparisons, units: NDArray[np.intp], level: float, n_folds: int | None = None
+) -> Interval | None:
+    """Return the error of the choice among three items, where all trials are of this kind."""
+    if not is_odd_one_of_three(judged):
+        return None
+    lost = choice_losses(wrong.predictions, group_indices(judged, "trials"))
+    return error_interval(lost, judged.sample_weight, units, level, n_folds=n_folds)
 
 
 def is_odd_one_of_three(comparisons: Comparisons) -> bool:

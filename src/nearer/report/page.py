@@ -25,7 +25,7 @@ from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.sections import N_NEIGHBORS, Content, Section, citing, methods, settings
-from nearer.report.verdict import assumes_dimensions, verdict
+from nearer.report.verdict import answer_noun, assumes_dimensions, verdict
 from nearer.study.dimensions import describe_reproducibility
 from nearer.study.figures import find_pictures
 from nearer.study.results import StudyResults
@@ -76,19 +76,30 @@ def write_report(
 
 def assemble(results: StudyResults, pictures: Mapping[int, str]) -> str:
     """Return the page."""
+    return _assembled(
+        "page.html", results, pictures,
+        kicker=_kicker(results), verdict=verdict(results), sections=all_sections(results),
+        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
+    )  # fmt: skip
+
+
+def assemble_inline(results: StudyResults, pictures: Mapping[int, str]) -> str:
+    """Return a page of the map alone."""
+    only = Section("map", results.title or "Map", "map.html", _map(results))
+    return _assembled("inline.html", results, pictures, sections=[only])
+
+
+def _assembled(template: str, results: StudyResults, pictures: Mapping[int, str], **content: Any) -> str:
     style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     page = render(
-        "page.html",
+        template,
         policy=Markup(_policy(style, script)),
         title=results.title or "Map",
-        kicker=_kicker(results),
-        verdict=verdict(results),
-        sections=all_sections(results),
-        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
         style=Markup(style),
         data=json_block(payload(results, pictures)),
         script=Markup(script),
+        **content,
     )
     return f"{page}\n"  # jinja2 takes the last line end off
 
@@ -102,6 +113,7 @@ def all_sections(results: StudyResults) -> list[Section]:
         ("map", "The map", "map.html", _map),
         ("trust", "How far to trust it", "figure_and_text.html", _sections.trust),
         ("features", "Features", "figure_and_text.html", _sections.features),
+        ("dissimilarities", "What the map was made of", "figure_and_text.html", _sections.dissimilarities),
         ("findings", "Findings about the answers", "findings.html", _sections.findings),
         ("neighbors", neighbors, "table.html", _sections.neighbors),
         ("margins", "Margins", "figure_and_text.html", _sections.margins),
@@ -167,8 +179,9 @@ def _kicker(results: StudyResults) -> str:
     source, later = results.source, results.placed
     parts = [pluralize(results.n_fitted, "object")]
     if source.n_answers is not None:
-        kind = f" ({source.kind})" if source.kind else ""
-        parts.append(pluralize(source.n_answers, "answer") + kind)
+        noun = answer_noun(results)
+        kind = f" ({source.kind})" if source.kind and source.kind not in noun else ""
+        parts.append(pluralize(source.n_answers, *noun) + kind)
     if later is not None:
         by = f" by {pluralize(later.n_answers, 'answer')}" if later.n_answers is not None else ""
         parts.append(f"{pluralize(len(later.objects), 'object')} placed{by}")

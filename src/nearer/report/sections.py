@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
+from nearer.data.dissimilarities import describe_judgments
 from nearer.embedding.weight_intervals import LEVEL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.evaluation.dimension import NO_DIMENSION
@@ -21,10 +22,12 @@ from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.report import charts as _charts
 from nearer.report.verdict import (
+    answer_noun,
     assumes_dimensions,
     basis,
     grade_predictions,
     method_name,
+    predicted,
     setting_name,
     setting_value,
     share_of_way,
@@ -82,7 +85,7 @@ def trust(results: StudyResults) -> Content:
     folds = f" Measured by {error.n_folds}-fold cross-validation{unit}." if error.n_folds else ""
     within = f" ({level} interval {format_interval(low, high)})" if format_interval(low, high) else ""
     about_error = paragraph(
-        f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
+        f"On {predicted(results)} that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
         _about_choices(error, level),
         f"Guessing has an error of {decimals(error.chance)}.",
@@ -149,6 +152,8 @@ def _about_choices(error: ErrorRecord, level: str) -> str:
 
 def _about_ceiling(value: float, results: StudyResults) -> str:
     best = None if results.error is None else results.error.best
+    if results.dissimilarities is not None:
+        return _about_agreement(results)
     if best is None:
         advice = "Too few questions were asked twice; put some to several people, or twice to one, to learn it."
         return f"The {BEST_POSSIBLE} is not known. {missing_explanation(results, 'ceiling', advice)}"
@@ -160,6 +165,37 @@ def _about_ceiling(value: float, results: StudyResults) -> str:
         return words
     share = share_of_way(value, best.error, results.chance)
     return f"{words} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
+
+
+def _about_agreement(results: StudyResults) -> str:
+    """Return a sentence on how well people predict each other, where people are known."""
+    error = results.error
+    if error is None or error.ceiling is None or error.ceiling_at_most is None:
+        return "Cells of the matrix were held out, as nobody knows who judged, or too few did."
+    return (
+        f"No map that all people share can be much better than their mean: the mean of the others has an error of "
+        f"{decimals(error.ceiling_at_most)} on each person, and the mean of all, that person with them, "
+        f"{decimals(error.ceiling)} (Nili et al. 2014)."
+    )
+
+
+def dissimilarities(results: StudyResults) -> Content | None:
+    """Show what was judged, what was made of it, and how well the map fits: the diagram of Shepard."""
+    found = results.dissimilarities
+    if found is None:
+        return None
+    held = pluralize(found.n_pairs, "pair")
+    known = f"all {held}" if found.n_pairs == found.n_possible else f"{held} of {intcomma(found.n_possible)}"
+    rests = f"This map was made of {basis(results)}, of kind {found.kind}: {known} of objects were judged."
+    stress = (
+        f"Its stress (Kruskal's stress-1) is {found.stress:.3f}: the root of the squared differences between distances "
+        "and disparities, relative to the squared distances. It falls with each dimension and rises with the number of "
+        "objects, so that the error on held-out judgments is the better guide."
+    )
+    shown = "" if len(found.values) == found.n_pairs else f" {intcomma(len(found.values))} of the pairs are shown."
+    caption = f"Shepard diagram: a dot for each pair; the line shows the disparities, which only ever rise.{shown}"
+    words = describe_judgments(found.kind, found.high_is, found.known_by)
+    return {"figure": Figure(_charts.shepard_chart(found), caption), "paragraphs": [paragraph(rests, words), stress]}
 
 
 def features(results: StudyResults) -> Content | None:
@@ -243,8 +279,10 @@ def margins(results: StudyResults) -> Content | None:
 
 
 def learning(results: StudyResults) -> Content | None:
-    """Show whether more answers would help; of dimensions that is not measured."""
+    """Show whether more answers would help; of dissimilarities and dimensions that is not measured."""
     curve = results.learning_curve
+    if results.dissimilarities is not None:
+        return None
     if not curve:
         if results.weights is not None:
             return None
@@ -361,6 +399,8 @@ def annotators(results: StudyResults) -> Content:
 
 def _no_people(results: StudyResults) -> str:
     people = results.counts.n_annotators
+    if results.dissimilarities is not None:
+        return "People were not judged one by one: that takes three who are known."
     if people == 1:
         return "All answers are of one person, and there are no others to judge them by."
     if people:
@@ -380,9 +420,10 @@ def _about_people(results: StudyResults) -> str:
         unknown = "Random responders were not looked for in this run."
         flags = "Nobody is flagged." if looked_at else unknown
     uncertain = [each.title + "." for each in results.findings_of("maybe-at-chance")]
+    intervals = f", with {format_level(results.level)} intervals" if any(each.low is not None for each in found) else ""
     return paragraph(
         f"The error of {'one person' if len(found) == 1 else f'each of {intcomma(len(found))} people'} against a map "
-        f"fitted without them, with {format_level(results.level)} intervals; the dashed line is guessing, "
+        f"fitted without them{intervals}; the dashed line is guessing, "
         f"an error of {decimals(results.chance)}.",
         flags,
         *uncertain,
@@ -405,7 +446,7 @@ def _about_differences(results: StudyResults) -> list[str]:
         f"{each.name} ({percent(each.departure)}, {percent(each.low)} to {percent(each.high)})"
         for each in found.farthest
     )
-    axes = "They differ in weights clearly enough to give the axes a direction." if found.axes_identified else ""
+    axes = "Their weights differ enough to identify the axes." if found.axes_identified else ""
     farthest = f"The maps of some people depart more than is usual: {names}." if names else ""
     whether = "Whether that predicts their answers better: nearer compare FILE --people."
     return [paragraph(spreads, axes, farthest, whether)]
@@ -430,7 +471,7 @@ def methods(results: StudyResults) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it; none without a method."""
     if not results.settings.method:
         return None
-    made = (_data, _lots, _catches, _at_chance, _map, _dimension)
+    made = (_data, _lots, _catches, _at_chance, _map, _convergence, _dimension)
     judged = (_error, _distances, _regions, _placed)
     advice = "A draft; check it before it goes into a paper."
     lines = paragraph(*(part(results) for part in (*made, *judged))).split("\n")
@@ -446,6 +487,10 @@ def _data(results: StudyResults) -> str:
     left += [f"{pluralize(out.n_rows, 'row')} where {out.where}" for out in source.left_out]
     listing = " and ".join(filter(None, [", ".join(left[:-1]), *left[-1:]]))
     without = f", without {listing}" if left else ""
+    if results.dissimilarities is not None:
+        found = results.dissimilarities
+        transformed = describe_judgments(found.kind, found.high_is, found.known_by)
+        return f"The map rests on {basis(results)}{without}. {transformed}"
     answers, comparisons = source.n_answers, summary.n_comparisons
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
@@ -498,6 +543,11 @@ def _map(results: StudyResults) -> str:
     return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
 
 
+def _convergence(results: StudyResults) -> str:
+    """Return the rule by which drawing from a posterior ended."""
+    return f"{results.convergence}." if results.convergence else ""
+
+
 def _prior(results: StudyResults) -> str:
     """Return a sentence on features, if there are some."""
     if not results.features:
@@ -540,7 +590,7 @@ def _error(results: StudyResults) -> str:
         around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
         within = f", {level} interval {around}" if around else ""
         context.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
-    return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(context)})."
+    return f"{folds} had an error of {decimals(value)} on held-out {predicted(results)} ({'; '.join(context)})."
 
 
 def _distances(results: StudyResults) -> str:
@@ -606,7 +656,7 @@ def _about_data(results: StudyResults) -> dict[str, Any]:
         "file": source.file,
         "sha256": source.sha256,
         "kind of answers": source.kind,
-        "answers": source.n_answers,
+        answer_noun(results)[1]: source.n_answers,
         "rows left out": "; ".join(f"{out.n_rows} where {out.where}" for out in source.left_out) or None,
         "bad rows skipped": source.n_bad,
         "undecided answers": source.n_undecided,
@@ -616,6 +666,8 @@ def _about_data(results: StudyResults) -> dict[str, Any]:
         "answers they were placed by": later.n_answers if later else None,
         "objects never compared": summary.n_unseen,
         "annotators": summary.n_annotators,
+        "judged pairs": None if results.dissimilarities is None else results.dissimilarities.n_pairs,
+        "stress": None if results.dissimilarities is None else f"{results.dissimilarities.stress:.4f}",
         "trials": summary.n_trials,
         "seed": results.seed,
         "date": results.date,

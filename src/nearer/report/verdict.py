@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nearer._common.formatting import format_number, intcomma, percent, pluralize
+from nearer.data.dissimilarities import JUDGMENT_NOUNS
 from nearer.evaluation.ceiling import AT_CHANCE, NEAR_CHANCE, WIDE_INTERVAL
 from nearer.evaluation.distances import (
     DISTANCES_FAIR,
@@ -57,12 +58,23 @@ def held_out_unit(results: StudyResults) -> str:
     return "people" if results.error is not None and results.error.unit == "annotators" else "answers"
 
 
+def answer_noun(results: StudyResults) -> tuple[str, str]:
+    """Return what one answer is called, and several: those about pairs have names of their own."""
+    found = results.dissimilarities
+    return ("answer", "answers") if found is None else JUDGMENT_NOUNS[found.kind]
+
+
+def predicted(results: StudyResults) -> str:
+    """Return what errors are shares of: comparisons, or pairs of judgments that differ."""
+    return "comparisons" if results.dissimilarities is None else "differences between judgments"
+
+
 def basis(results: StudyResults) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
     counts, source = results.counts, results.source
     about = f"about {pluralize(results.n_fitted, 'object')}"
     if source.n_answers is not None:
-        basis = pluralize(source.n_answers, "answer")
+        basis = pluralize(source.n_answers, *answer_noun(results))
     elif counts.n_comparisons is not None:
         basis = pluralize(counts.n_comparisons, "comparison")
     else:
@@ -283,7 +295,7 @@ def _about_predictions(results: StudyResults, grade: Grade) -> str:
     error, low, high = measured
     best, chance = results.error.informative_ceiling, results.chance
     ceiling = f", {BEST_POSSIBLE}: {best.text()}" if best is not None else ""
-    wrong = f"the map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{ceiling})"
+    wrong = f"the map gets {percent(error)} of unseen {predicted(results)} wrong (guessing: {percent(chance)}{ceiling})"
     if grade == "unknown":
         return (
             f"How good predictions are is not known: {wrong}, but anything from {percent(low)} to {percent(high)} is "

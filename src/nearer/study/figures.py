@@ -35,7 +35,7 @@ _WIDE_PAPER = Paper(width=180.0, font_size=8.0)
 
 
 def draw_study(study: Study, folder: Path) -> list[str]:
-    """Draw all figures and return the names of their files; none, and a warning, without matplotlib."""
+    """Draw all figures and return the names of their files."""
     distances = study.chosen.has_distances
     known = {
         "map.png": distances,
@@ -45,21 +45,47 @@ def draw_study(study: Study, folder: Path) -> list[str]:
         "dimension-cards.png": study.results is not None and _has_cards(study.results),
     }
     drawn = {name: partial(draw, study) for name, draw in FIGURES.items() if known.get(name, True)}
-    if not _save(drawn, folder):
-        what = "no figures were drawn: they need matplotlib; install it with: pip install matplotlib"
-        warnings.warn(what, UserWarning, stacklevel=2)
-        return []
+    _save(drawn, folder)
     return list(drawn)
 
 
 def draw_placed(results: StudyResults, folder: Path) -> None:
-    """Draw the map of results, objects that were placed later in another color; nothing without matplotlib."""
+    """Draw the map of results, objects that were placed later in another color; of dimensions, their cards."""
     if results.weights is not None:
         if _has_cards(results):
             _save({"dimension-cards.png": lambda: draw_cards(results)}, folder)
         return
     n_new = len(results.objects) - results.n_fitted
     _save({"map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results), n_new)}, folder)
+
+
+def draw_dissimilarities(results: StudyResults, folder: Path) -> list[str]:
+    """Draw the map of dissimilarities and their Shepard diagram, and return the names of the files."""
+    drawn = {
+        "map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results)),
+        SHEPARD: lambda: draw_shepard(results),
+    }
+    _save(drawn, folder)
+    return list(drawn)
+
+
+def draw_shepard(results: StudyResults, paper: Paper | None = None) -> Axes:
+    """Draw the distances on a map against the dissimilarities that it was made of, and the line of disparities."""
+    from nearer.plotting import FAINT, INK, PALETTE
+    from nearer.plotting.keys import framed_axes
+
+    found, sheet = results.dissimilarities, paper or Paper()
+    assert found is not None
+    with sheet.text():
+        size = sheet.font_size
+        ax = framed_axes(sheet, 0.8, room=(4 * size, 3.4 * size, 4.0, 2.0))
+        ax.plot(found.values, found.distances, "o", color=FAINT, markersize=0.35 * size, label="pairs of objects")
+        ax.plot(found.values, found.disparities, color=PALETTE["DMOE"], linewidth=1.2, label="disparities")
+        ax.set_xlabel(SHEPARD_X, color=INK)
+        ax.set_ylabel(SHEPARD_Y, color=INK)
+        ax.set_ylim(0, None)
+        ax.legend(frameon=False, loc="upper left", title=f"stress {found.stress:.3f}", title_fontsize=size)
+    return ax
 
 
 def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatArray | None:
@@ -70,19 +96,14 @@ def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatA
     return covariance_ellipses(results.embedding, results.covariances, results.scales[1], axes)
 
 
-def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> bool:
-    """Draw figures into files, and return whether there is matplotlib to do so."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        return False
+def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> None:
+    """Draw figures into files."""
     from nearer.plotting import save_figure
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
         for name, draw in figures.items():
             save_figure(draw(), folder / name)
-    return True
 
 
 def draw_map(study: Study) -> Axes:
@@ -183,6 +204,8 @@ FIGURES: dict[str, Callable[[Study], Axes]] = {
     "dimension-cards.png": draw_study_cards,
 }
 
+
+SHEPARD, SHEPARD_X, SHEPARD_Y = "shepard.png", "dissimilarity", "distance on the map"
 
 _LABEL_COLUMNS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")

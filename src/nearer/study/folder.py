@@ -32,7 +32,7 @@ from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPRE
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io import Answers
 from nearer.study.dimensions import TABLES, carried_names, dimension_tables
-from nearer.study.figures import FIGURES, draw_placed, draw_study
+from nearer.study.figures import FIGURES, SHEPARD, draw_placed, draw_study
 from nearer.study.methods import METHOD_CLASSES, citations
 from nearer.study.results import (
     RESULTS,
@@ -67,10 +67,10 @@ MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
 DATA_FILES = (MAP, *TABLES, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
-FILES = (*DATA_FILES, "report.html", *FIGURES)
+FILES = (*DATA_FILES, "report.html", *FIGURES, SHEPARD)
 _N_DEVIATIONS = 10  # that are kept of the largest deviations from features
 _N_FARTHEST_PEOPLE = 5  # whose maps depart most from the common one
-_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def has_study(folder: Path) -> bool:
@@ -203,19 +203,19 @@ def run_study(
         def checkpoint(study: Study) -> None:
             nonlocal has_map
             if has_map:
-                _write_map(results(study), target)
+                write_map(results(study), target)
             else:
                 with new_run(target) as new:
                     save_model(study.model, new)
                     write_distances(study.model, new)
-                    _write_map(results(study), new)
+                    write_map(results(study), new)
             has_map = True
 
         study = fit_study(answers, settings, checkpoint, log_step, notes, transform)
         if study.interrupted and keep_earlier:
             raise KeyboardInterrupt
         found = results(study)
-        _write_map(found, target)
+        write_map(found, target)
         write_text(target / LOG, log_text(found))
         matrices = write_distances(study.model, target, study.places)
         tables = [] if found.weights is None else dimension_tables(found)
@@ -282,6 +282,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         learning_curve=_curve(study),
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
+        convergence=getattr(study.chosen, "convergence_", None),
         annotators=_annotators(study),
         people=_people(study),
         findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
@@ -289,7 +290,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         notes=study.notes,
         missing=study.missing,
         interrupted=study.interrupted,
-        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
+        versions={name: version(name) for name in VERSIONED_PACKAGES} | {"python": platform.python_version()},
         seed=settings.seed,
         command=provenance.command,
         date=provenance.date,
@@ -517,7 +518,7 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
     return list(files)
 
 
-def _write_map(results: StudyResults, folder: Path) -> None:
+def write_map(results: StudyResults, folder: Path) -> None:
     """Write a map as CSV, with standard deviations where there are ellipses, its dimensions, and the results."""
     numbers, axes = results.embedding, range(1, results.n_components + 1)
     names = [f"x{k}" for k in axes]
@@ -546,7 +547,7 @@ def write_run(
     """
     with new_run(folder) as new:
         save_model(model, new)
-        _write_map(results, new)
+        write_map(results, new)
         for name, source in copied.items():
             if source.is_file():
                 shutil.copyfile(source, new / name)

@@ -84,10 +84,11 @@ def _title(text: str) -> str:
 
 
 class Method(NamedTuple):
-    """A method: what a paper calls it, and the work that introduced it."""
+    """A method: what a paper calls it, the work that introduced it, and others that it builds on."""
 
     title: str
     source: Work | None = None
+    further: tuple[Work, ...] = ()
 
 
 _ICML = "Proceedings of ICML"
@@ -98,6 +99,11 @@ _STE = Work(
 _SOE = Work(
     "terada2014local", ("Terada, Y.", "von Luxburg, U."), "Local ordinal embedding", 2014, book=_ICML, pages="847-855"
 )
+_CONVERGENCE = Work(
+    "vehtari2021rank", ("Vehtari, A.", "Gelman, A.", "Simpson, D.", "Carpenter, B.", "Bürkner, P.-C."),
+    "Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC", 2021,
+    journal="Bayesian Analysis", volume="16", pages="667-718", doi="10.1214/20-BA1221",
+)  # fmt: skip
 #: By the names of their classes, in the order in which the command line lists them.
 METHODS = {
     "DMOE": Method(
@@ -169,12 +175,36 @@ METHODS = {
             journal="Journal of Vision", volume="3", pages="573-585", doi="10.1167/3.8.5",
         ),
     ),
+    "SPoSE": Method(
+        "sparse positive similarity embedding",
+        Work(
+            "zheng2019revealing", ("Zheng, C. Y.", "Pereira, F.", "Baker, C. I.", "Hebart, M. N."),
+            "Revealing interpretable object representations from human behavior", 2019,
+            book="International Conference on Learning Representations", doi="10.48550/arXiv.1901.02915",
+        ),
+        (
+            Work(
+                "hebart2020revealing", ("Hebart, M. N.", "Zheng, C. Y.", "Pereira, F.", "Baker, C. I."),
+                "Revealing the multidimensional mental representations of natural objects underlying human similarity "
+                "judgements", 2020, journal="Nature Human Behaviour", volume="4", pages="1173-1185",
+                doi="10.1038/s41562-020-00951-3",
+            ),
+            Work(
+                "muttenthaler2022vice",
+                ("Muttenthaler, L.", "Zheng, C. Y.", "McClure, P.", "Vandermeulen, R. A.", "Hebart, M. N.",
+                 "Pereira, F."),
+                "VICE: variational interpretable concept embeddings", 2022,
+                book="Advances in Neural Information Processing Systems", volume="35",
+            ),
+        ),
+    ),
     "PosteriorEmbedding": Method(
         "draws from the posterior distribution of maps",
         Work(
             "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
             "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
         ),
+        (_CONVERGENCE,),
     ),
     "SPoSE": Method(
         "sparse positive similarity embedding",
@@ -198,13 +228,14 @@ def method_title(class_name: str) -> str:
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
     """Return what a paper that shows a map should cite: the program, and the method's source where it has one."""
-    source = METHODS[method].source if method in METHODS else None
+    known = METHODS.get(method)
+    sources = () if known is None else (known.source, *known.further)
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
         note=f"Version {version}",
     )  # fmt: skip
     return [
         {"text": work.sentence, "doi": work.doi or None, "bibtex": work.bibtex}
-        for work in (program, source)
+        for work in (program, *sources)
         if work is not None
     ]

@@ -25,6 +25,7 @@ from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Number, Re
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import MIN_REPRODUCIBILITY
 from nearer.evaluation.ceiling import NoiseCeiling
+from nearer.sampling.convergence import Convergence
 from nearer.study.dimensions import NAMES_FILE, read_names
 
 FORMAT = 2
@@ -131,6 +132,28 @@ class DataSummary(_Record):
     n_unseen: Count | None = None
     n_triads: Count | None = None
     n_possible_triads: Count | None = None
+
+
+@dataclass(frozen=True)
+class DissimilarityRecord(_Record):
+    """What a map of dissimilarities was made of, and how well it fits: `nearer.data.dissimilarities.Dissimilarities`.
+
+    ``values`` are the dissimilarities of (some of the) pairs, with their distances on the map and their disparities.
+    """
+
+    kind: Literal["matrix", "ratings", "same-different", "confusions", "arrangement", "sorting"]
+    high_is: Literal["different", "similar"]
+    known_by: Literal["option", "name", "diagonal", "kind", "assumed"]
+    n_pairs: Count
+    n_possible: Count
+    stress: Amount
+    values: tuple[Number, ...]
+    distances: tuple[Amount, ...]
+    disparities: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("distances", "disparities"):
+            check_length(f"dissimilarities.{name}", getattr(self, name), len(self.values))
 
 
 @dataclass(frozen=True)
@@ -429,6 +452,7 @@ class StudyResults(Result):
     source: AnswerSource = field(default_factory=AnswerSource)
     features: tuple[FeatureRecord, ...] | None = None
     feature_deviations: tuple[DeviationRecord, ...] | None = None
+    dissimilarities: DissimilarityRecord | None = None
     counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
     objects: Annotated[tuple[str, ...], Bounds(1)]
     attributes: dict[str, Column] = field(default_factory=dict)
@@ -446,6 +470,7 @@ class StudyResults(Result):
     learning_curve: tuple[CurveStep, ...] | None = None
     trend: TrendRecord | None = None
     dimension: DimensionRecord | None = None
+    convergence: Convergence | None = None
     annotators: tuple[AnnotatorRecord, ...] | None = None
     people: PeopleRecord | None = None
     findings: tuple[FindingRecord, ...] | None = None

@@ -66,6 +66,10 @@ class StoredStudy:
     def read(cls, folder: Path) -> Self:
         """Return the study in a folder, whose model and results must be about the same objects."""
         model, results = load_model(folder), read_results(folder)
+        if results.dissimilarities is not None:
+            raise ValueError(
+                f"{folder} holds a map of dissimilarities; fit all files at once: nearer fit OLD NEW -o {folder}"
+            )
         if list(results.objects) != [str(label) for label in model.objects_.tolist()]:
             raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
         return cls(model, results, folder)

@@ -39,10 +39,11 @@ def object_information(points: FloatArray, choices: Choices) -> Iterator[FloatAr
 
 def _mentions(part: ItemTrials | PairTrials, n_objects: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the rows that mention each object, one object after the other, and where those of each begin, (n + 1,)."""
-    objects = part.objects
-    order = np.argsort(objects, axis=None, kind="stable")
-    starts = np.searchsorted(objects.ravel()[order], np.arange(n_objects + 1))
-    return order // objects.shape[1], starts
+    order = np.argsort(part.objects, axis=None, kind="stable")
+    mentioned, rows = part.objects.ravel()[order], order // part.objects.shape[1]
+    first = np.ones(len(rows), dtype=bool)  # both pairs of a row may have the object
+    first[1:] = (mentioned[1:] != mentioned[:-1]) | (rows[1:] != rows[:-1])
+    return rows[first], np.searchsorted(mentioned[first], np.arange(n_objects + 1))
 
 
 def _effects(points: FloatArray, part: ItemTrials | PairTrials, rows: NDArray[np.intp], item: int) -> FloatArray:

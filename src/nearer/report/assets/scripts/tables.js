@@ -228,7 +228,8 @@ function makeObjectTables(choose) {
     value: (object) => data.objects[data.neighbors[object][place]],
   }));
   const distance = { title: data.weights ? "Similarity" : "Distance", value: (object) => data.distances[object][0], numeric: true };
-  makeTable(byId("neighbors-table"), {
+  const neighbors = byId("neighbors-table"); // a page of a map alone has none
+  if (neighbors) makeTable(neighbors, {
     name: data.weights ? "Most similar objects of each object" : "Nearest neighbors of each object",
     columns: [nameColumn, ...places.slice(0, 1), ...(places.length ? [distance] : []), ...places.slice(1)],
     rows: objects,
