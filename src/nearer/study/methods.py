@@ -206,14 +206,6 @@ METHODS = {
         ),
         (_CONVERGENCE,),
     ),
-    "SPoSE": Method(
-        "sparse positive similarity embedding",
-        Work(
-            "zheng2019revealing", ("Zheng, C. Y.", "Pereira, F.", "Baker, C. I.", "Hebart, M. N."),
-            "Revealing interpretable object representations from human behavior", 2019,
-            book="International Conference on Learning Representations", doi="10.48550/arXiv.1901.02915",
-        ),
-    ),
     "BestOf": Method("the best of several methods"),
 }  # fmt: skip
 _OTHER_NAMES = {"auto": "PosteriorEmbedding", "posterior": "PosteriorEmbedding", "best": "BestOf"}

@@ -47,7 +47,7 @@ from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
-from nearer.evaluation.held_out import Evaluable, HeldOutError, error_on_rows, held_out_error
+from nearer.evaluation.held_out import Evaluable, HeldOutError, WholeKFold, error_on_rows, held_out_error
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
@@ -71,6 +71,7 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
+_N_PARTS = 10  # parts, of which one is held out where fits take long
 _MAX_CURVE_WORK = 20_000.0  # of each fit of a learning curve of posteriors, beyond which fewer are made
 _MIN_PEOPLE, _MAX_PEOPLE_COMPARISONS = 3, 30_000  # of which differences between people are estimated
 _SHARED_FEATURES = (
@@ -419,12 +420,16 @@ def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
     if study.held_out_rows is not None and settings.by == "trials":
         return error_on_rows(study.chosen, comparisons, study.held_out_rows, level=settings.level)
-    tunes = study.chosen is not study.model or not study.chosen.has_distances
-    if not tunes or len(comparisons) < _MIN_CHOSEN_ONCE:
-        method = settings.estimator(study.n_components)._for_cross_validation()
+    distances = study.chosen.has_distances
+    is_large = len(comparisons) >= _MIN_CHOSEN_ONCE
+    if (study.chosen is study.model and distances) or not is_large:
+        method = settings.estimator(study.n_components if distances else None)._for_cross_validation()
     else:
         method = study.chosen._with_chosen_settings()._for_cross_validation()
     weighted = _weighted_like_map(settings, method)
+    if is_large and not distances and settings.by == "trials":  # a fit takes as long as that of the map
+        train, test = next(WholeKFold(_N_PARTS, random_state=seed).split(comparisons))
+        return error_on_rows(clone(weighted).fit(comparisons[train]), comparisons, test, level=settings.level)
     return held_out_error(weighted, comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 
