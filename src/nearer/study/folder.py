@@ -21,6 +21,7 @@ from nearer._common.files import write_text
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
+from nearer._common.results import MAX_NUMBER
 from nearer._common.tables import coordinate_rows, csv_text
 from nearer.checking import Findings, check_errors, message_of
 from nearer.data.labels import factorize
@@ -353,7 +354,8 @@ def _weights(study: Study) -> WeightsRecord | None:
         return None
     found, intervals = getattr(model, "reproducibility_", None), getattr(model, "weight_intervals_", None)
     if intervals is not None:  # in digits that mean something: files of many objects are half as large
-        intervals = np.array([float(f"{end:.5g}") for end in intervals.ravel().tolist()]).reshape(intervals.shape)
+        ends = [min(float(f"{end:.5g}"), MAX_NUMBER) for end in intervals.ravel().tolist()]
+        intervals = np.array(ends).reshape(intervals.shape)
     names = ("",) * study.n_components
     return WeightsRecord(None if found is None else tuple(found.tolist()), intervals, names)
 

@@ -336,6 +336,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         notes = (*notes, weighted if weighed else equal)
     else:
         model.fit(answers.comparisons)
+    if not model.embedding_.any() and not model._chosen.has_distances:
+        raise ValueError("no dimension predicts held-out answers: check the answers, or collect more of them")
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
     if study.is_distribution:
         others = "" if settings.quick else " and learning curve"
