@@ -97,7 +97,7 @@ class SPoSE(OrdinalEmbedding):
     penalty: float | None = None
     n_starts: int = 3
     n_splits: int = 2
-    has_distances: ClassVar[bool] = False
+    _has_distances: ClassVar[bool] = False
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""

@@ -174,7 +174,7 @@ def evaluate(model: Evaluable, test: Comparisons) -> Losses:
         test = test.reindex(model.objects_)
     answers = 1 if test.answers is None else test.answers
     gamma = model.decision_function(test) * answers
-    found = gamma, margins(test, model.embedding_) if getattr(model, "has_distances", True) else gamma
+    found = gamma, margins(test, model.embedding_) if getattr(model, "_has_distances", True) else gamma
     return Losses(*(np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64)) for gamma in found))
 
 
