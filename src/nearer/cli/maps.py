@@ -132,7 +132,7 @@ def _score(options: argparse.Namespace) -> int:
         f"({format_level(options.level)} interval {format_interval(found.low, found.high)}), "
         f"of the map {decimals(found.map_error)} ({format_interval(found.map_low, found.map_high)}); chance is 0.5"
     )
-    if found.choice is not None:
+    if found.choice is not None and not model._has_distances:
         text += f"\nthe odd one of three is predicted in {percent(1 - found.choice.error)} of trials; chance is 33%"
     if known > _MIN_SHARE_KNOWN:
         flatters = "the error is too low" if known > 0.5 else "if these are the same answers, the error is too low"

@@ -254,6 +254,9 @@ class Study:
         lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
         if not self.chosen._has_distances:
             lines.insert(2, describe_dimensions(getattr(self.chosen, "reproducibility_", None), self.n_components))
+            if self.error is not None and self.error.choice is not None:
+                share = percent(1 - self.error.choice.error)
+                lines.append(f"the odd one of three is predicted in {share} of held-out trials (guessing: 33%)")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -337,7 +340,10 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
     else:
         model.fit(answers.comparisons)
     if not model.embedding_.any() and not model._chosen._has_distances:
-        raise ValueError("no dimension predicts held-out answers: check the answers, or collect more of them")
+        raise ValueError(
+            "no dimension predicts held-out answers: these are too few, or say nothing; a map (the default method) needs "
+            "fewer"
+        )
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
     if study.is_distribution:
         others = "" if settings.quick else " and learning curve"
