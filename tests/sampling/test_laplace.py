@@ -8,7 +8,7 @@ from nearer.embedding import PosteriorEmbedding
 from nearer.embedding.posterior_embedding import LogOddsCalibration
 from nearer.geometry import align
 from nearer.model.answers import AnswerModel, answer_derivatives
-from nearer.sampling import Laplace
+from nearer.sampling import Laplace, laplace
 from nearer.sampling.laplace import Information, sample_laplace
 from nearer.sampling.model import HYPERPARAMETERS, draws_of, model_of
 
@@ -143,3 +143,36 @@ def test_people_who_guess_are_found():
     asked = Comparisons.from_triplets(answers.rows, signs, annotators=people)
     found = PosteriorEmbedding(solver=Laplace(n_draws=20), random_state=0).fit(asked).reliability_
     assert found["0"].mean < 0.6 < 0.7 < min(found[str(person)].mean for person in range(1, 5))
+
+
+def test_thinned_first_rounds_lead_to_the_same_predictions(monkeypatch):
+    rng = np.random.default_rng(7)
+    answers = simulated(rng.standard_normal((10, 2)), 12_000, rng)
+    whole = PosteriorEmbedding(solver=Laplace(n_draws=40), random_state=0).fit(answers)
+    monkeypatch.setattr("nearer.sampling.laplace._MAX_THINNED_ROWS", 1000)
+    thinned = PosteriorEmbedding(solver=Laplace(n_draws=40), random_state=0).fit(answers)
+    chances = [model.predict_proba(answers)[:, 1] for model in (whole, thinned)]
+    assert np.abs(chances[0] - chances[1]).mean() < 0.02
+
+
+def test_an_interrupt_keeps_what_there_is(monkeypatch, small):
+    rounds = []
+    original = laplace.Information.draw
+
+    def draw(self, rng):
+        rounds.append(len(rounds))
+        if len(rounds) == 2:
+            raise KeyboardInterrupt
+        return original(self, rng)
+
+    monkeypatch.setattr(laplace.Information, "draw", draw)
+    _, found = sample_laplace(small[0], Laplace(n_draws=40), np.random.SeedSequence(0), 1)
+    assert found.interrupted
+    assert found.unknowns.shape[1] == 10
+    assert np.isfinite(found.unknowns).all()
+
+
+def test_features_are_refused():
+    answers = simulated(np.random.default_rng(8).standard_normal((8, 2)), 300, np.random.default_rng(8))
+    with pytest.raises(ValueError, match="takes neither features nor"):
+        PosteriorEmbedding(solver="laplace", features=np.eye(8)).fit(answers)

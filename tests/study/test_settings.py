@@ -44,7 +44,6 @@ def test_many_answers_about_some_objects_are_no_reason_to_leave_the_posterior():
 
 def test_a_note_says_that_another_method_was_chosen(monkeypatch):
     monkeypatch.setattr("nearer.study.settings.MAX_SAMPLED_WORK", 100)
-    monkeypatch.setattr("nearer.study.settings.MAX_APPROXIMATED_OBJECTS", 5)
     monkeypatch.setattr("nearer.study.study.ANALYSES", ())
     comparisons = sample_triplets(make_gaussian(8, 2, random_state=0), 150, random_state=1)
     answers = Answers(comparisons, np.arange(150), "triplet", "a.csv", np.arange(2, 152))
@@ -73,6 +72,7 @@ def test_a_method_that_was_asked_for_stays_whatever_the_size():
 
 def test_held_out_trials_judge_an_approximated_posterior_without_further_fits(monkeypatch):
     monkeypatch.setattr("nearer.embedding.posterior_embedding.MAX_SAMPLED_WORK", 100)
+    monkeypatch.setattr("nearer.embedding.posterior_embedding.MIN_ROWS_PER_OBJECT", 100)
     monkeypatch.setattr(study, "ANALYSES", study.ANALYSES[:1])
     monkeypatch.setattr(study, "held_out_error", None)  # which would fit again
     comparisons = sample_triplets(make_gaussian(24, 2, random_state=0), 4000, flipped=0.1, random_state=1)

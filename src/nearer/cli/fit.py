@@ -44,11 +44,12 @@ _FIT = """\
 Learn a map from a file of answers, and find out how far to trust it.
 
 By default it samples the posterior: all maps that the answers leave possible, with their number of dimensions, the
-noise of the answers and the reliability of people. Where that would take minutes, with more than some 200,000 different
-answers or thousands of objects, held-out answers choose among faster methods (--method best) and the number of
-dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and distances_spread.csv (between all objects,
-up to 1,000 of them, and how well each distance is known), model.json and model.npz (for `nearer score` and `nearer
-place`), figures, log.txt (versions, seed and settings) and results.json, from which `nearer report DIR` makes a page.
+noise of the answers and the reliability of people. With many answers a normal approximation takes the place of samples;
+with fewer than 300 for each object, or more than 5,000 objects, held-out answers choose among faster methods (--method
+best) and the number of dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and
+distances_spread.csv (between all objects, up to 1,000 of them, and how well each distance is known), model.json and
+model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and settings) and results.json, from
+which `nearer report DIR` makes a page.
 The same file, seed and versions give the same map. Ctrl-C keeps what was found until then.
 
 Where `nearer check` would find an error, so that no map of the answers can be right, fit stops with status 1; with
@@ -77,7 +78,7 @@ def add(commands: Commands) -> None:
     group = fit.add_argument_group("what to fit")
     group.add_argument(
         "--method", choices=tuple(METHOD_CLASSES), default="auto",
-        help="method (default: auto, which is posterior, or best for large files)",
+        help="method (default: auto, which is posterior, or best for many objects with few answers each)",
     )  # fmt: skip
     group.add_argument(
         "--dimensions", type=dimensions, metavar="P",

@@ -79,6 +79,7 @@ _N_PRIOR_DRAWS = 50
 #: The work of a gradient, as `DistinctComparisons.work` counts it, beyond which chains take minutes, and number of
 #: objects up to which an approximation takes their place.
 MAX_SAMPLED_WORK, MAX_APPROXIMATED_OBJECTS = 250_000.0, 5000
+MIN_ROWS_PER_OBJECT = 300  # comparisons for each object, from which on a posterior is about normal
 _CALIBRATION_SHARE, _MAX_CALIBRATION_ROWS = 0.05, 50_000  # of the comparisons, held out to calibrate predictions
 _MIN_CALIBRATION_UNITS = 200
 MIN_LOG_ODDS = 1e-6
@@ -582,11 +583,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             return True
         if self.solver not in ("auto", "fast") or self.features is not None or self.people != PEOPLE[0]:
             return False
-        # Distinct rows and pairs cost no more than so many rows and pairs would.
-        most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
-        if most <= MAX_SAMPLED_WORK or seen_objects(comparisons).sum() > MAX_APPROXIMATED_OBJECTS:
-            return False
-        return distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
+        return is_approximated(comparisons)
 
     def _sampler(self, model: Model, approximates: bool) -> Sampler:
         if isinstance(self.solver, Sampler):
@@ -808,6 +805,16 @@ def check_people(comparisons: Comparisons) -> None:
         )
     if len(factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]) < 2:
         raise ValueError("all answers are of one person, who cannot differ from others; fit with people='noise'")
+
+
+def is_approximated(comparisons: Comparisons) -> bool:
+    """Whether the posterior is by default approximated by a normal distribution: chains take long, and it is narrow."""
+    # Distinct rows and pairs cost no more than so many rows and pairs would.
+    most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
+    n_seen = int(seen_objects(comparisons).sum())
+    if most <= MAX_SAMPLED_WORK or n_seen > MAX_APPROXIMATED_OBJECTS or len(comparisons) < MIN_ROWS_PER_OBJECT * n_seen:
+        return False
+    return distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
 
 
 def _dimension(known: Draws, comparisons: Comparisons, is_sensible: bool) -> tuple[int | None, FloatArray]:

@@ -39,6 +39,7 @@ from nearer.sampling.model import HYPERPARAMETERS, DistinctComparisons, Model, d
 
 _FIRST_COMPONENTS = 15
 _MAX_THINNED_ROWS = 1_000_000  # of the first rounds, and of the preconditioner
+_MIN_ROWS_PER_OBJECT = 500  # of the first rounds
 _NO_SCALE, _NO_RADIUS = -20.0, 40.0  # logarithm of a spread, and logit of an exponent, which change nothing
 _LEARNED = [HYPERPARAMETERS.index(name) for name in ("steepness", "kernel", "lapse")]
 _LEARNED_STEP = 0.05  # of the learned numbers, next to coordinates of unit variance
@@ -372,9 +373,11 @@ class _Run:
 
 def _thinned(answers: DistinctComparisons, rng: np.random.Generator) -> DistinctComparisons:
     """Return answers with no more than so many rows, drawn at random."""
-    if len(answers) <= 2 * _MAX_THINNED_ROWS:
+    # With few rows for each object all axes would seem superfluous.
+    most = max(_MAX_THINNED_ROWS, _MIN_ROWS_PER_OBJECT * len(np.unique(answers.pairs)))
+    if len(answers) <= 2 * most:
         return answers
-    rows = np.sort(rng.choice(len(answers), _MAX_THINNED_ROWS, replace=False))
+    rows = np.sort(rng.choice(len(answers), most, replace=False))
     used, numbers = np.unique(answers.rows[rows], return_inverse=True)
     weights = answers.weights[rows] if answers.weights.size else answers.weights
     return DistinctComparisons(

@@ -15,11 +15,10 @@ from nearer._common.parameters import check_level
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
 from nearer.data.features import Features
-from nearer.data.groups import seen_objects
 from nearer.data.labels import Labels
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.posterior_embedding import MAX_APPROXIMATED_OBJECTS, MAX_SAMPLED_WORK
+from nearer.embedding.posterior_embedding import MAX_SAMPLED_WORK, is_approximated
 from nearer.evaluation.annotators import annotator_reliability, reliability_weights
 from nearer.optimize.problems.points import Penalty
 from nearer.sampling.model import distinct_comparisons
@@ -36,8 +35,8 @@ class RunSettings:
     Parameters
     ----------
     method : str
-        A key of `METHOD_CLASSES`. "auto" is the posterior, and for very many objects the method that held-out answers
-        choose.
+        A key of `METHOD_CLASSES`. "auto" is the posterior, and for many objects with few answers each the method that
+        held-out answers choose.
     n_components : int, optional
         Dimension of the map; chosen if left out, by a posterior itself and by cross-validation for other methods.
     parameters : mapping
@@ -143,9 +142,12 @@ class RunSettings:
 
 
 def is_beyond_posterior(comparisons: Comparisons) -> bool:
-    """Whether a posterior takes minutes: too much work for chains, and too many objects for an approximation."""
-    many = int(seen_objects(comparisons).sum()) > MAX_APPROXIMATED_OBJECTS
-    return many and distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
+    """Whether a posterior takes minutes: too much work for chains, and too few answers an object to approximate it."""
+    # The work of distinct rows is at most that of all of them.
+    most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
+    if most <= MAX_SAMPLED_WORK or distinct_comparisons(comparisons).work <= MAX_SAMPLED_WORK:
+        return False
+    return not is_approximated(comparisons)
 
 
 def takes_features(method: str) -> bool:

@@ -296,7 +296,7 @@ def fit_study(
     asked, settings = settings, settings.for_answers(answers.comparisons)
     dimension, notes = None, (*notes, *answers.report.notes)
     if settings.method != asked.method:
-        reason = "for so many objects a posterior of maps would take minutes"
+        reason = "for so many objects, with so many answers each, a posterior of maps would take minutes"
         notes += (f"{reason}: held-out answers choose a method (--method posterior takes it all the same)",)
     elif settings.features and distinct_comparisons(answers.comparisons).work > MAX_SAMPLED_WORK:
         notes += ("only the posterior takes features, and of so many answers, or objects, it takes minutes",)
@@ -415,7 +415,7 @@ class Analysis:
 def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
     if study.held_out_rows is not None and settings.by == "trials":
-        return error_on_rows(study.chosen, study.model.comparisons_, study.held_out_rows, level=settings.level)
+        return error_on_rows(study.chosen, comparisons, study.held_out_rows, level=settings.level)
     if study.chosen is study.model or len(comparisons) < _MIN_CHOSEN_ONCE:
         method = settings.estimator(study.n_components)._for_cross_validation()
     else:
