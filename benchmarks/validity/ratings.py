@@ -72,7 +72,9 @@ def coverage(rng: np.random.Generator, *, world: Callable[[np.random.Generator],
     """Count the objects whose ellipse holds their true place."""
     found, seed = world(rng), int(rng.integers(2**31))
     model = fit_dissimilarities(NonmetricMDS(2, random_state=seed), found.data)
-    inside = bootstrap_map(model, found.data, n_resamples=N_RESAMPLES, random_state=seed).covers(found.points)
+    places = bootstrap_map(model, found.data, n_resamples=N_RESAMPLES, random_state=seed)
+    assert places is not None
+    inside = places.covers(found.points)
     return Outcome(int(inside.sum()), len(inside))
 
 
@@ -113,12 +115,12 @@ RATES = [
     _covers("people who differ", 60, 0.92, 0.98, weights=0.2),
     _covers("each rates half of the pairs", 60, 0.92, 0.98, share=0.5),
     _covers("one matrix, resampled cells", 60, n_people=1, noise=LOW),
-    Rate(_REVERSED, "nobody does", "size", partial(flags, noise=MIDDLE, code="reversed-raters"), 200, 0.0, 0.01),
-    Rate(_REVERSED, "one does", "power", partial(flags, noise=MIDDLE, code="reversed-raters", odd="reversed"), 200),
-    Rate(_UNRELATED, "nobody is", "size", partial(flags, noise=HIGH, code="unrelated-raters"), 200, 0.0, 0.07),
+    Rate(_REVERSED, "nobody does", "size", partial(flags, noise=MIDDLE, code="reversed-raters"), 100, 0.0, 0.01),
+    Rate(_REVERSED, "one does", "power", partial(flags, noise=MIDDLE, code="reversed-raters", odd="reversed"), 100),
+    Rate(_UNRELATED, "nobody is", "size", partial(flags, noise=HIGH, code="unrelated-raters"), 100, 0.0, 0.07),
     Rate(
         _UNRELATED, "one rates at random", "power",
-        partial(flags, noise=MIDDLE, code="unrelated-raters", odd="random"), 200,
+        partial(flags, noise=MIDDLE, code="unrelated-raters", odd="random"), 100,
     ),
     Rate(_DIMENSION, "ratings at random", "size", partial(finds_dimension, noise=None), 60, 0.0, 0.07),
     Rate(_DIMENSION, "two dimensions", "power", partial(finds_dimension, noise=MIDDLE), 60),

@@ -93,3 +93,9 @@ def test_ellipses_grow_with_noise_and_are_around_the_map(good):
     wider = bootstrap_map(fit_dissimilarities(NonmetricMDS(2, random_state=0), noisy), noisy, n_resamples=30)
     assert wider.std.mean() > 1.5 * places.std.mean()
     assert places.covers(POINTS).mean() > 0.7
+
+
+def test_a_map_with_as_many_coordinates_as_pairs_has_no_ellipses():
+    data = data_of(0.05, 1, named=False)
+    model = fit_dissimilarities(NonmetricMDS(3, random_state=0), data)
+    assert bootstrap_map(model, data, n_resamples=10) is None

@@ -19,10 +19,10 @@ from nearer._common.formatting import quote, quote_all
 from nearer._common.parameters import check_integer
 from nearer._common.randomness import RandomState
 from nearer.comparing.group_results import GroupComparison
-from nearer.comparing.matrix_files import NamedMatrix
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
 from nearer.evaluation.distances import Distances, distance_matrix
+from nearer.io.matrix_files import NamedMatrix
 
 MEASURE = "Euclidean distance of an ordinal embedding"
 _NAMES = ("object", "name", "names", "label", "conds", "conditions", "stimulus", "stimuli", "index")

@@ -122,6 +122,7 @@ def _unless_ones(weights: FloatArray) -> FloatArray:
 
 def _trial_numbers(comparisons: Comparisons) -> NDArray[np.intp]:
     """Return the number of the trial of each row, (m,); trials of different people are different ones."""
+    assert comparisons.trials is not None
     trials = factorize(comparisons.trials)[1]
     if comparisons.annotators is None:
         return trials

@@ -138,9 +138,10 @@ class Dissimilarities:
         """The people who rank pairs, (k,): all but those who say the same of all."""
         values = self.of_people
         if self.kind in _POOLED:
-            return (~np.isnan(values)).any(axis=1)
+            return np.atleast_1d((~np.isnan(values)).any(axis=1))
         low, high = np.nan_to_num(values, nan=np.inf).min(axis=1), np.nan_to_num(values, nan=-np.inf).max(axis=1)
-        return high > low
+        ranks: NDArray[np.bool_] = np.atleast_1d(high > low)
+        return ranks
 
     @cached_property
     def standardized(self) -> FloatArray:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import combinations
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,6 +89,8 @@ class OrdinalEmbedding(
     n_components: int = field(default=2, kw_only=False)
     n_objects: int | None = None
     random_state: RandomState = None
+    #: Whether answers go by distances on the map, which a rotation keeps.
+    has_distances: ClassVar[bool] = True
 
     @abstractmethod
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:

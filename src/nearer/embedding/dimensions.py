@@ -34,6 +34,8 @@ MIN_HELD_OUT_TRIALS, MAX_FOLDS = 10_000, 5  # of tenths of the trials
 # Of the square root of the answers about an object: noise that should not become a weight grows with it.
 FIRST_PENALTY_SHARE, PENALTY_RATIO = 0.08, 1.25
 MAX_PENALTIES = 30
+N_LARGE_HELD_OUT = 50_000
+CLEAR_RISE = 1e-3  # of the held-out loss along the path over all answers
 CLEAR_Z = 2.0  # standard errors by which the held-out loss has clearly risen
 N_CLEAR_RISES = 2
 PATH_TOL = 1e-4
@@ -180,6 +182,31 @@ def _compared(losses: list[FloatArray], weights: FloatArray) -> tuple[FloatArray
 def _tenths(choices: Choices, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the tenth that each trial is in, (n_trials,)."""
     return np.asarray(rng.permutation(choices.n_trials) % 10)
+
+
+def refined_penalty(
+    choices: Choices, penalty: float, start: FloatArray, rng: np.random.Generator
+) -> tuple[float, FloatArray]:
+    """Return the penalty of many answers, given that of a sample of them, and the fit to almost all.
+
+    The more answers, the smaller the best penalty is, relative to the square root of their number, and the more
+    dimensions can be told apart: a second path, over all answers, leads to the penalty of the sample.
+    """
+    tenth = rng.random(choices.n_trials) < N_LARGE_HELD_OUT / choices.n_trials
+    train, held = choices.take(~tenth), choices.take(tenth)
+    points, fits, losses = start, list[FloatArray](), list[float]()
+    shares = (*LADDER, 1.0)
+    for share in progress_bar("penalties, all answers", len(shares), shares):
+        solution = solve(WeightsProblem(train, share * penalty), Orthant(tol=PATH_TOL), points)
+        if solution.interrupted:
+            raise KeyboardInterrupt
+        points = without_empty(solution.value)
+        fits.append(points)
+        losses.append(float(np.average(answer_losses(points, held), weights=held.weights)))
+        if losses[-1] > min(losses) + CLEAR_RISE:
+            break
+    best = int(np.argmin(losses))
+    return shares[best] * penalty, fits[best]
 
 
 def final_tolerance(choices: Choices) -> float:

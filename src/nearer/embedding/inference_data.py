@@ -33,7 +33,7 @@ def datatree_of(model: PosteriorEmbedding, random_state: RandomState = None) -> 
     try:
         from arviz_base import from_dict
     except ImportError as error:
-        raise ImportError("ArviZ's format needs arviz-base: pip install 'nearer[arviz]'") from error
+        raise ImportError("ArviZ's format needs arviz-base: pip install arviz-base") from error
     groups, dims, coords = groups_of(model, random_state)
     return from_dict(groups, dims=dims, coords=coords)
 

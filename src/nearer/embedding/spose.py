@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from nearer.data.streamed import Judgments
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import (
     MAX_DIMENSIONS,
+    MAX_PATH_TRIALS,
     MIN_REPRODUCIBILITY,
     PenaltyPath,
     best_of,
@@ -30,6 +31,7 @@ from nearer.embedding.dimensions import (
     final_tolerance,
     fit_from_start,
     penalty_path,
+    refined_penalty,
     reproducibility,
     spectral_starts,
     without_empty,
@@ -95,6 +97,7 @@ class SPoSE(OrdinalEmbedding):
     penalty: float | None = None
     n_starts: int = 3
     n_splits: int = 2
+    has_distances: ClassVar[bool] = False
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""
@@ -116,7 +119,7 @@ class SPoSE(OrdinalEmbedding):
         solver, rng = Orthant(tol=final_tolerance(choices)), self._repeatable_rng("start")
         with self._warning_of_early_interrupt():
             if start is not None:
-                penalty, path = self.penalty_, self.penalty_path_
+                penalty, path = float(self.penalty_), self.penalty_path_
                 solution = solve(WeightsProblem(choices, penalty), solver, start, callback=callback)
             else:
                 penalty, path, solution = self._search(choices, solver, rng, callback)
@@ -139,7 +142,8 @@ class SPoSE(OrdinalEmbedding):
             self.weight_intervals_ = np.tile([0.0, np.inf], (*embedding.shape, 1))
             self.weight_intervals_[seen] = intervals
         self._store_run(solution, solver)
-        self.penalty_, self.penalty_path_ = penalty, path
+        self.penalty_: float = penalty
+        self.penalty_path_: PenaltyPath | None = path
         self._report(solution)
 
     def _search(
@@ -154,13 +158,18 @@ class SPoSE(OrdinalEmbedding):
                 size = min(2 * size, most)
                 path, points = penalty_path(choices, size, rng)
             found = [points]
-        penalty = float(self.penalty if path is None else path.penalties[path.best])
+        penalty = self.penalty if path is None else float(path.penalties[path.best])
+        assert penalty is not None
         draw = spectral_starts(WeightsProblem(choices), size, rng)
+        n_starts = self.n_starts
+        if path is not None and choices.n_answers > MAX_PATH_TRIALS:
+            penalty, points = refined_penalty(choices, penalty, draw(), rng)
+            found, n_starts = [points], 1  # a descent takes minutes, and of so many answers they agree
 
         def fits() -> Iterator[Solution[FloatArray]]:
             for points in found:
                 yield solve(WeightsProblem(choices, penalty), solver, points, callback=callback)
-            for _ in range(self.n_starts - len(found)):
+            for _ in range(n_starts - len(found)):
                 yield fit_from_start(choices, penalty, draw(), solver, callback)
 
         return penalty, path, best_of(fits())
@@ -175,6 +184,12 @@ class SPoSE(OrdinalEmbedding):
         else:
             return
         self._warn(advice, solution.interrupted)
+
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
+        return super()._with_chosen_settings().set_params(penalty=self.penalty_)
+
+    def _for_cross_validation(self) -> OrdinalEmbedding:
+        return self._copy_with(n_starts=1, n_splits=0)
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         return pair_margins(self.embedding_, quadruplets)

@@ -163,6 +163,11 @@ def _mean_interval(errors: FloatArray, level: float) -> tuple[float, float, floa
     return float(mean), float(max(mean - half, 0)), float(min(mean + half, 1))
 
 
+def max_dimension(n_objects: int) -> int:
+    """Return the most dimensions that the order of dissimilarities determines: n > 4 p (Kruskal and Wish 1978)."""
+    return (n_objects - 1) // 4
+
+
 def choose_dimension(
     model: NonmetricMDS, data: Dissimilarities, candidates: Sequence[int], *, random_state: RandomState = None
 ) -> DimensionChoice | None:
@@ -173,7 +178,7 @@ def choose_dimension(
     values = data.combined()
     if data.n_objects < _MIN_OBJECTS:
         return None
-    tried = [p for p in candidates if p < data.n_objects - 1]
+    tried = [p for p in candidates if p <= max(2, max_dimension(data.n_objects))]
     seed = int(stream(random_state, "split").integers(2**31))
     errors, spreads = [], []
     for p in progress_bar("dimensions", len(tried), tried, unit="dimension"):
@@ -189,14 +194,17 @@ def choose_dimension(
 
 def bootstrap_map(
     model: NonmetricMDS, data: Dissimilarities, *, n_resamples: int = 100, random_state: RandomState = None
-) -> Bootstrap:
+) -> Bootstrap | None:
     """Return where each object may lie, by maps of resampled people, or of resampled cells where people are few.
 
-    Covariances are mean squares around the map; of people, times the square of `small_sample_factor`.
+    Covariances are mean squares around the map; of people, times the square of `small_sample_factor`. None where cells
+    would be resampled and hardly outnumber the coordinates: such a map fits whatever there is, and never moves.
     """
     rng = stream(random_state, "split")
     counted = np.flatnonzero(data.counted)
     by: Grouping = "annotators" if data.people is not None and len(counted) >= MIN_ANNOTATORS else "questions"
+    if by == "questions" and model.n_components > max_dimension(data.n_objects):
+        return None
     reference = model.embedding_
     center = reference.mean(axis=0)
     matrix = squareform_of(data.combined())

@@ -202,9 +202,8 @@ class _Reader:
         )
         if kind == "confusions" and (numbers < 0).any():
             raise ValueError(f"{source} holds counts below 0; a matrix of confusions holds how often each was answered")
-        return _Entries(
-            people if named else None, first, second, numbers, np.ones(len(numbers)), kind, high_is, known_by, {}, notes
-        )
+        counts = numbers if kind == "confusions" else np.ones(len(numbers))
+        return _Entries(people if named else None, first, second, numbers, counts, kind, high_is, known_by, {}, notes)
 
     def _direction(self, found: Sequence[MatrixPart], kind: str) -> tuple[Direction, Evidence]:
         if kind in ("confusions", "arrangement"):

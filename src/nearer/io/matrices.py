@@ -16,7 +16,6 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import squareform
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import quote_all
@@ -167,7 +166,14 @@ def _whole(triangles: NDArray[Any]) -> FloatArray | None:
     n = int(np.ceil(np.sqrt(2 * rows.shape[1])))
     if rows.ndim != 2 or n < 3 or n * (n - 1) // 2 != rows.shape[1]:
         return None
-    return np.array([squareform(row) for row in rows])
+    return np.array([_square(row, n) for row in rows])
+
+
+def _square(triangle: FloatArray, n: int) -> FloatArray:
+    """Return the symmetric matrix of an upper triangle, row by row."""
+    matrix = np.zeros((n, n))
+    matrix[np.triu_indices(n, 1)] = triangle
+    return matrix + matrix.T
 
 
 def _labels(arrays: Mapping[str, NDArray[Any]], names: Sequence[str], size: int) -> list[str]:
@@ -238,7 +244,7 @@ def _arrangement(triangle: FloatArray, stimuli: Sequence[str], person: str | Non
     # The scale of an arrangement is that of the screen.
     size = np.sqrt(np.nanmean(triangle**2))
     objects = [PurePosixPath(text).stem or text for text in stimuli]
-    return MatrixPart(objects, squareform(triangle / size if size > 0 else triangle), person, "arrangement")
+    return MatrixPart(objects, _square(triangle / size if size > 0 else triangle, n), person, "arrangement")
 
 
 def _person_in(name: str) -> str | None:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize, quote, quote_all
@@ -205,6 +204,8 @@ def _of_features(rows: list[list[str]], path: Path, allowed: bool) -> _Found:
             "pairs (two names and a distance on each row); if its columns are features of the objects, --features "
             "takes their Euclidean distances"
         )
+    from scipy.spatial.distance import cdist
+
     labels = [row[0] for row in rows[1:]]
     table = numbers_of([row[1:] for row in rows[1:]], path, "table of features", len(rows[0]) - 1)
     unknown: NDArray[np.bool_] = np.any(np.isnan(table), axis=1)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
 from nearer.data.dissimilarities import describe_judgments
+from nearer.embedding.weight_intervals import LEVEL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe_answers_needed, describe_reliability
@@ -31,7 +32,8 @@ from nearer.report.verdict import (
     setting_value,
     share_of_way,
 )
-from nearer.study.results import FeatureRecord, MethodRecord, StudyResults
+from nearer.study.dimensions import describe_dimensions
+from nearer.study.results import ErrorRecord, FeatureRecord, MethodRecord, StudyResults, WeightsRecord
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
@@ -85,6 +87,7 @@ def trust(results: StudyResults) -> Content:
     about_error = paragraph(
         f"On {predicted(results)} that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
+        _about_choices(error, level),
         f"Guessing has an error of {decimals(error.chance)}.",
         _about_ceiling(value, results),
     )
@@ -102,6 +105,8 @@ def trust(results: StudyResults) -> Content:
 def _about_distances(results: StudyResults) -> list[str]:
     """Return sentences on the reliability of the distances, and on the size of the ellipses."""
     found, size = results.reproducibility, results.ellipse_size
+    if results.weights is not None:
+        return [_about_reproducibility(results.weights)]
     if found:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
         within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
@@ -127,6 +132,22 @@ def _about_distances(results: StudyResults) -> list[str]:
             "objects (95% ellipses)."
         )
     return words
+
+
+def _about_reproducibility(weights: WeightsRecord) -> str:
+    words = describe_dimensions(weights.reproducibility, len(weights.names))
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _about_choices(error: ErrorRecord, level: str) -> str:
+    """Return a sentence on how often the odd one out of three is predicted, if answers are of this kind."""
+    if error.choice is None:
+        return ""
+    low, high = error.choice_low, error.choice_high
+    within = (
+        f" ({level} interval {percent(1 - high)} to {percent(1 - low)})" if low is not None and high is not None else ""
+    )
+    return f"It predicts the odd one out of three in {percent(1 - error.choice)} of trials{within}; guessing, in 33%."
 
 
 def _about_ceiling(value: float, results: StudyResults) -> str:
@@ -258,11 +279,13 @@ def margins(results: StudyResults) -> Content | None:
 
 
 def learning(results: StudyResults) -> Content | None:
-    """Show whether more answers would help; of dissimilarities nobody asks that."""
+    """Show whether more answers would help; of dissimilarities and dimensions that is not measured."""
     curve = results.learning_curve
     if results.dissimilarities is not None:
         return None
     if not curve:
+        if results.weights is not None:
+            return None
         unknown = "Whether more answers would help was not measured in this run."
         why = missing_explanation(results, "curve", "To have it measured, leave out --quick.")
         return {"figure": None, "paragraphs": [paragraph(unknown, why)]}
@@ -275,10 +298,35 @@ def learning(results: StudyResults) -> Content | None:
     return {"figure": Figure(_charts.learning_chart(curve, results.error), caption), "paragraphs": [paragraph(*words)]}
 
 
+def cards(results: StudyResults) -> Content | None:
+    """Leave room for a card for each dimension, which the page's script fills, and say what they are."""
+    found = results.weights
+    if found is None:
+        return None
+    meaning = paragraph(
+        "An object has a nonnegative weight on each dimension, mostly 0, and two objects are alike by the sum of the "
+        "products of their weights. Cards show the objects of the largest weights.",
+        f"Lines are {format_level(LEVEL)} intervals. The penalty that makes weights sparse makes them smaller, too; "
+        "intervals are corrected for that, and may lie above the weight."
+        if found.intervals is not None
+        else "",
+    )
+    naming = (
+        "Names that you type are kept in this browser alone. To keep them with the map, download dimension-names.csv, "
+        "and give it to the program, which writes them into its tables, figures and further pages:"
+    )
+    return {
+        "paragraphs": [meaning, _about_reproducibility(found)],
+        "naming": naming,
+        "lines": ["nearer report FOLDER --names dimension-names.csv"],
+        "n_others": len(found.counts) - sum(found.counts),
+    }
+
+
 def dimensions(results: StudyResults) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
     scree, choice = results.scree, results.dimension
-    if not scree and not choice:
+    if results.weights is not None or (not scree and not choice):
         return None
     figures, words = [], []
     if scree:
@@ -408,7 +456,9 @@ def neighbors(results: StudyResults) -> Content:
     """Leave room for the table of neighbors, which the page's script fills."""
     many = min(N_NEIGHBORS, len(results.objects) - 1)
     space = pluralize(results.n_components, "dimension")
-    if many == 0:
+    if results.weights is not None and many > 0:
+        words = f"The {many} objects most similar to each object, by all dimensions, and the similarity of the first."
+    elif many == 0:
         words = "There is only one object, which has no neighbors."
     elif many == 1:
         words = f"The object nearest to each object in the map of {space}, and its distance."
@@ -488,6 +538,8 @@ def _map(results: StudyResults) -> str:
     is_weighted = settings.run.get("weigh_annotators") and settings.weighed
     weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
     size = pluralize(results.n_components, "dimension")
+    if results.weights is not None:
+        size = f"{size} with nonnegative weights"
     return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
 
 
@@ -542,6 +594,8 @@ def _error(results: StudyResults) -> str:
 
 
 def _distances(results: StudyResults) -> str:
+    if results.weights is not None:
+        return _about_reproducibility(results.weights)
     found = results.reproducibility
     if not found:
         return ""

@@ -71,6 +71,8 @@ from nearer.study.study import Provenance
 METHOD = "NonmetricMDS"
 CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5)
 _MAX_TRIED_OBJECTS = 200  # of which maps of several dimensions take minutes
+_NO_ELLIPSES = "no ellipses: eight people are not known, and for so many dimensions pairs are too few to be resampled"
+_NO_HALVES = "the reliability of distances is not known: people and pairs are too few to be halved"
 _MAX_SHOWN_PAIRS = 2000  # in a Shepard diagram
 
 
@@ -87,6 +89,7 @@ class DissimilarityStudy:
     places: Bootstrap | None = None
     distances: SplitHalf | None = None
     notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     results: StudyResults | None = None
     files: tuple[str, ...] = ()
 
@@ -187,8 +190,13 @@ def _analyzed(
     if settings.n_resamples and not settings.quick:
         log_step("ellipses")
         places = bootstrap_map(model, data, n_resamples=settings.n_resamples, random_state=seed)
-        study = replace(study, places=places)
-    return study
+        study = replace(study, places=places) if places is not None else _without(study, "places", _NO_ELLIPSES)
+    return study if study.distances is not None else _without(study, "distances", _NO_HALVES)
+
+
+def _without(study: DissimilarityStudy, part: str, why: str) -> DissimilarityStudy:
+    """Return the study with a note on what it lacks."""
+    return replace(study, notes=(*study.notes, why), missing=(*study.missing, part))
 
 
 def _results(study: DissimilarityStudy, provenance: Provenance, seconds: float) -> StudyResults:
@@ -225,6 +233,7 @@ def _results(study: DissimilarityStudy, provenance: Provenance, seconds: float) 
             settings.to_dict(),
         ),
         notes=study.notes,
+        missing=study.missing,
         versions={name: version(name) for name in VERSIONED_PACKAGES} | {"python": platform.python_version()},
         seed=settings.seed,
         command=provenance.command,

@@ -84,10 +84,11 @@ def _title(text: str) -> str:
 
 
 class Method(NamedTuple):
-    """A method: what a paper calls it, and the work that introduced it."""
+    """A method: what a paper calls it, the work that introduced it, and others that it builds on."""
 
     title: str
     source: Work | None = None
+    further: tuple[Work, ...] = ()
 
 
 _ICML = "Proceedings of ICML"
@@ -174,12 +175,36 @@ METHODS = {
             journal="Journal of Vision", volume="3", pages="573-585", doi="10.1167/3.8.5",
         ),
     ),
+    "SPoSE": Method(
+        "sparse positive similarity embedding",
+        Work(
+            "zheng2019revealing", ("Zheng, C. Y.", "Pereira, F.", "Baker, C. I.", "Hebart, M. N."),
+            "Revealing interpretable object representations from human behavior", 2019,
+            book="International Conference on Learning Representations", doi="10.48550/arXiv.1901.02915",
+        ),
+        (
+            Work(
+                "hebart2020revealing", ("Hebart, M. N.", "Zheng, C. Y.", "Pereira, F.", "Baker, C. I."),
+                "Revealing the multidimensional mental representations of natural objects underlying human similarity "
+                "judgements", 2020, journal="Nature Human Behaviour", volume="4", pages="1173-1185",
+                doi="10.1038/s41562-020-00951-3",
+            ),
+            Work(
+                "muttenthaler2022vice",
+                ("Muttenthaler, L.", "Zheng, C. Y.", "McClure, P.", "Vandermeulen, R. A.", "Hebart, M. N.",
+                 "Pereira, F."),
+                "VICE: variational interpretable concept embeddings", 2022,
+                book="Advances in Neural Information Processing Systems", volume="35",
+            ),
+        ),
+    ),
     "PosteriorEmbedding": Method(
         "draws from the posterior distribution of maps",
         Work(
             "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
             "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
         ),
+        (_CONVERGENCE,),
     ),
     "BestOf": Method("the best of several methods"),
 }  # fmt: skip
@@ -194,15 +219,15 @@ def method_title(class_name: str) -> str:
 
 
 def citations(method: str, version: str) -> list[dict[str, Any]]:
-    """Return what a paper that shows a map should cite: the program, and the method's sources where it has some."""
-    source = METHODS[method].source if method in METHODS else None
-    diagnostics = _CONVERGENCE if method == "PosteriorEmbedding" else None
+    """Return what a paper that shows a map should cite: the program, and the method's source where it has one."""
+    known = METHODS.get(method)
+    sources = () if known is None else (known.source, *known.further)
     program = Work(
         "nearer", ("The nearer developers",), "nearer: ordinal embedding from similarity judgments",
         note=f"Version {version}",
     )  # fmt: skip
     return [
         {"text": work.sentence, "doi": work.doi or None, "bibtex": work.bibtex}
-        for work in (program, source, diagnostics)
+        for work in (program, *sources)
         if work is not None
     ]

@@ -106,7 +106,7 @@ class RunSettings:
     @property
     def chooses_dimension(self) -> bool:
         """Whether the method itself finds, or fixes, the dimension of its map."""
-        return METHOD_CLASSES[self.method] in ("PosteriorEmbedding", "LORE", "MLDS")
+        return METHOD_CLASSES[self.method] in ("PosteriorEmbedding", "LORE", "MLDS", "SPoSE")
 
     def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
@@ -190,6 +190,11 @@ class AnnotatorWeighted(BaseEstimator):
     def embedding_(self) -> FloatArray:
         """The map of the fitted method."""
         return self.method_.embedding_
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether answers go by distances on the map."""
+        return self.method_.has_distances
 
     @property
     def objects_(self) -> Labels:

@@ -47,7 +47,7 @@ from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
-from nearer.evaluation.held_out import Evaluable, HeldOutError, error_on_rows, held_out_error
+from nearer.evaluation.held_out import Evaluable, HeldOutError, WholeKFold, error_on_rows, held_out_error
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
@@ -55,6 +55,7 @@ from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.sampling.differences import PeopleDifferences
 from nearer.sampling.model import distinct_comparisons
+from nearer.study.dimensions import describe_dimensions
 from nearer.study.results import NOT_CONVERGED
 from nearer.study.settings import AnnotatorWeighted, RunSettings
 
@@ -70,6 +71,7 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
+_N_PARTS = 10  # parts, of which one is held out where fits take long
 _MAX_CURVE_WORK = 20_000.0  # of each fit of a learning curve of posteriors, beyond which fewer are made
 _MIN_PEOPLE, _MAX_PEOPLE_COMPARISONS = 3, 30_000  # of which differences between people are estimated
 _SHARED_FEATURES = (
@@ -250,6 +252,8 @@ class Study:
         if self.curve is not None:
             lines += [message_of(finding).text for finding in self.findings or () if finding.code in CURVE_CODES]
         lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
+        if not self.chosen.has_distances:
+            lines.insert(2, describe_dimensions(getattr(self.chosen, "reproducibility_", None), self.n_components))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -416,11 +420,16 @@ def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
     if study.held_out_rows is not None and settings.by == "trials":
         return error_on_rows(study.chosen, comparisons, study.held_out_rows, level=settings.level)
-    if study.chosen is study.model or len(comparisons) < _MIN_CHOSEN_ONCE:
-        method = settings.estimator(study.n_components)._for_cross_validation()
+    distances = study.chosen.has_distances
+    is_large = len(comparisons) >= _MIN_CHOSEN_ONCE
+    if (study.chosen is study.model and distances) or not is_large:
+        method = settings.estimator(study.n_components if distances else None)._for_cross_validation()
     else:
         method = study.chosen._with_chosen_settings()._for_cross_validation()
     weighted = _weighted_like_map(settings, method)
+    if is_large and not distances and settings.by == "trials":  # a fit takes as long as that of the map
+        train, test = next(WholeKFold(_N_PARTS, random_state=seed).split(comparisons))
+        return error_on_rows(clone(weighted).fit(comparisons[train]), comparisons, test, level=settings.level)
     return held_out_error(weighted, comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 
@@ -463,7 +472,13 @@ def _places(study: Study, seed: int) -> Bootstrap:
     return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=by, random_state=seed)
 
 
+def _has_distances(study: Study) -> bool:
+    return study.chosen.has_distances
+
+
 def _places_apply(study: Study) -> bool:
+    if not _has_distances(study):  # resampled maps are rotated onto each other
+        return False
     return study.settings.n_resamples > 0 and (not study.settings.quick or study.is_distribution)
 
 
@@ -518,9 +533,11 @@ ANALYSES = (
     Analysis("error", "held-out error", 2, _error),
     Analysis("ceiling", "noise ceiling", 3, _ceiling),
     Analysis("findings", "findings", 4, _findings),
-    Analysis("distances", "reproducibility of distances", 8, _distances),
+    Analysis("distances", "reproducibility of distances", 8, _distances, _has_distances),
     Analysis("places", "ellipses", 5, _places, _places_apply),
     Analysis("annotators", "reliability of annotators", 6, _annotators, _annotators_apply),
     Analysis("people", "differences between people", 9, _people, _people_apply),
-    Analysis("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
+    Analysis(
+        "curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick and _has_distances(study)
+    ),
 )

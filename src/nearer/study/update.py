@@ -185,6 +185,7 @@ def update_study(
         notes=(*notes, f"{len(new)} answers of {new.source} were added to those of {earlier.folder}"),
         despite_errors=despite_errors,
         keep_earlier=folder.resolve() == earlier.folder.resolve(),
+        earlier=earlier.results,
         transform=lambda model: rotated_onto(model, earlier.model),
         log_step=log_step,
     )
@@ -354,7 +355,7 @@ def _catches(old: CatchRecord | None, new: Catches | None) -> Catches | None:
 def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
     """Return a model whose map is rotated such that the objects on both lie where they were, as well as that can be."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _MIN_SHARED:
+    if len(mine) < _MIN_SHARED or not model._chosen.has_distances:
         return model
     points, onto = model.embedding_[mine], earlier.embedding_[theirs]
     padded = np.zeros_like(points)  # axes that one of the two lacks are orthogonal to the others
@@ -366,7 +367,11 @@ def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalE
 def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
     """Return how far each object on both maps has moved, in typical distances between two of them; most first."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _MIN_SHARED or model.embedding_.shape[1] != earlier.embedding_.shape[1]:
+    if (
+        not model._chosen.has_distances
+        or len(mine) < _MIN_SHARED
+        or model.embedding_.shape[1] != earlier.embedding_.shape[1]
+    ):
         return {}
     onto = earlier.embedding_[theirs]
     typical = float(np.sqrt(2 * onto.var(axis=0).sum()))
@@ -486,7 +491,7 @@ def write_placed(stored: StoredStudy, new: Placed, folder: Path, command: str | 
         title=f"{placed.title}, with {pluralize(len(placed.objects), 'object')} placed on it",
         objects=tuple(str(label) for label in stored.model.objects_.tolist()),
         embedding=stored.model.embedding_,
-        scree=tuple(np.sort(stored.model.embedding_.var(axis=0))[::-1].tolist()),
+        scree=None if results.scree is None else tuple(np.sort(stored.model.embedding_.var(axis=0))[::-1].tolist()),
         covariances=np.concatenate([results.covariances, new.covariances]) if known else None,
         attributes={name: [*column, *[None] * number] for name, column in results.attributes.items()},
         counts=replace(results.counts, n_objects=len(results.objects) + number),

@@ -104,7 +104,7 @@ class WeightsProblem:
     """
 
     choices: Choices
-    penalty: float | FloatArray = 0.0  # lambda, in units of one answer; broadcasts with the weights
+    penalty: float = 0.0  # lambda, in units of one answer
     movable: NDArray[np.bool_] | None = None
     n_threads: int | None = None
 
@@ -125,9 +125,9 @@ class WeightsProblem:
     def objective_and_gradient(self, points: PointArray) -> tuple[float, PointArray]:
         """Return the value to be minimized and its gradient, (n, p)."""
         value, gradient = self.loss_and_gradient(points)
-        share = self.penalty / self.total_weight
-        value += float(np.sum(share * points))
-        gradient += points.dtype.type(share) if np.ndim(share) == 0 else share.astype(points.dtype)
+        share = points.dtype.type(self.penalty / self.total_weight)
+        value += float(share * points.sum())
+        gradient += share
         if self.movable is not None:
             gradient[~self.movable] = 0
         return value, gradient
