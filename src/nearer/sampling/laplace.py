@@ -354,7 +354,7 @@ class _Run:
             numbers[at] = new
 
     def _number_responses(self, about: Information) -> tuple[FloatArray, FloatArray]:
-        """Return a root of the covariance of slope, kernel and lapse rate, and the moves of points with each, (3, n, p).
+        """Return a root of the covariance of slope, kernel and lapse rate, and how points move with each, (3, n, p).
 
         These numbers deform the map as a whole: next to the deviation of a single object that is no small part.
         """
