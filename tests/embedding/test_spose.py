@@ -51,7 +51,7 @@ def test_the_path_is_judged_by_trials_that_were_held_out(model):
 def test_intervals_hold_the_weights(model):
     assignment = match_dimensions(WEIGHTS, model.embedding_).assignment
     low, high = np.moveaxis(model.weight_intervals_[:, assignment], 2, 0)
-    held = (low <= WEIGHTS) & (WEIGHTS <= high)
+    held = (low <= WEIGHTS) & (high >= WEIGHTS)
     assert held.mean() > 0.92
     assert held[WEIGHTS > 0].mean() > 0.85
     assert (low <= high).all()
