@@ -14,7 +14,7 @@ PIP_INSTALL := -m pip install --quiet --no-compile
 LOWEST := .venv-lowest
 DIST   := .venv-dist
 
-.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist reproduce bench validity clean
+.PHONY: setup setup-lowest demo test test-all test-lowest lint format docs dist stability reproduce bench validity clean
 
 setup: $(READY)
 
@@ -39,13 +39,13 @@ test-all: setup
 
 # The oldest versions that pyproject.toml allows, on the parts that lean on them most. What they compile is kept apart:
 # two versions of numba throw away each other's loops.
-LOWEST_TESTS ?= tests/embedding tests/optimize tests/io tests/data
+LOWEST_TESTS ?= tests/embedding tests/sampling tests/optimize tests/io tests/data
 test-lowest: setup-lowest
 	NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba $(LOWEST)/bin/python -m pytest -n 2 --dist worksteal $(LOWEST_TESTS)
 
 $(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv $(LOWEST)
-	$(LOWEST)/bin/python $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[plot,data,bench,parquet,frames]' \
+	$(LOWEST)/bin/python $(PIP_INSTALL) --constraint constraints-lowest.txt --editable '.[data,bench,parquet,frames]' \
 		clarabel hypothesis pandas polars pytest pytest-xdist
 	touch $@
 
@@ -62,13 +62,17 @@ docs: setup
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
+# The record of public names, commands and files in docs/stable: what docs/stability.md promises.
+stability: setup
+	$(BIN)/python docs/_extensions/stability.py
+
 # Wheel and sdist, checked; the wheel then runs in an environment that has nothing else.
 dist: setup
 	rm -rf dist $(DIST)
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv $(DIST)
-	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)[plot]"
+	$(DIST)/bin/python $(PIP_INSTALL) --constraint constraints.txt "$$(ls $(CURDIR)/dist/*.whl)"
 	cd $(DIST) && bin/nearer demo
 
 # The tables and figures of the paper: about an hour on two cores; what is finished is kept in results/.

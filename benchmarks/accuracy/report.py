@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -288,13 +287,9 @@ def write_report(run: AccuracyRun, records: Sequence[Record], notes: Sequence[st
     maps = contests(records)
     text = accuracy_text(rows, ranking, maps, calibration, notes)
     write_tables(run.folder, text, rows)
-    try:
-        from benchmarks.accuracy.figures import draw_all
+    from benchmarks.accuracy.figures import draw_all
 
-        written = draw_all(rows, ranking, calibration, run.folder)
-    except ImportError as error:
-        sys.stderr.write(f"nearer: no figures: {error}\n")
-        written = []
+    written = draw_all(rows, ranking, calibration, run.folder)
     found = {"folder": str(run.folder), "notes": notes, "figures": written, "table": rows, "calibration": calibration}
     found["maps"] = [contest._asdict() for contest in maps]
     return text, {"benchmark": "accuracy", **found, "ranks": ranking and asdict(ranking)}

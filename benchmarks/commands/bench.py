@@ -136,10 +136,7 @@ def _run_scaling(options: argparse.Namespace) -> Report:
     rows = work.execute()
     text = scaling.scaling_text(work, rows)
     write_tables(options.out, text, rows)
-    try:
-        draw_scaling(rows, options.out / "scaling.png")
-    except ImportError as error:
-        sys.stderr.write(f"nearer: no figure: {error}\n")
+    draw_scaling(rows, options.out / "scaling.png")
     found = {"folder": str(options.out), "table": rows, "exponents": scaling.exponents(rows)}
     return Report(text, {"benchmark": "scaling", **found})
 

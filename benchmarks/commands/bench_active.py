@@ -95,10 +95,7 @@ def _report(work: ActiveRun, notes: list[str], *, run: bool) -> Report:
     text = needed_text(rows, [*notes, *work.failures])
     write_tables(work.folder, text, rows)
     (work.folder / "curves.csv").write_text(csv_text(curves), encoding="utf-8")
-    try:
-        draw_curves(curves, work.folder / "active.png")
-    except ImportError as error:
-        sys.stderr.write(f"nearer: no figure: {error}\n")
+    draw_curves(curves, work.folder / "active.png")
     figures = {"folder": str(work.folder), "notes": notes, "failures": list(work.failures), "table": rows}
     return Report(f"{text}\nWritten to {work.folder}.", {"benchmark": "active", **figures})
 

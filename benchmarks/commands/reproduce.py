@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nearer.cli.argtypes import jobs, names, positive, positives
 from nearer.cli.arguments import Commands, add_command, add_seed, print_result, report_error
 from nearer.cli.process import INTERRUPTED
-
-if TYPE_CHECKING:
-    from benchmarks.paper import Experiment
 
 _ABOUT = """\
 Run an experiment of "Less but Better" (Ma, Xu, Yang and Cao, AAAI 2019) again: every method tuned by
@@ -43,6 +38,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from benchmarks.paper import EXPERIMENTS, Run, table_rows, table_text
+    from benchmarks.paper.table import draw_figures
     from benchmarks.records import Interrupted, write_tables
 
     folder = options.out or Path("results") / options.experiment
@@ -63,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     rows = table_rows(experiment, records)
     text = table_text(experiment, rows)
     write_tables(folder, text, rows)
-    figures = _figures(experiment, work.seed, records, folder)
+    figures = draw_figures(experiment, work.seed, records, folder)
     about = {"experiment": experiment.name, "note": experiment.note, "seed": work.seed, "trials": work.n_trials}
     files = ", ".join(["table.txt", "table.csv", "trials.jsonl", *figures])
     print_result(
@@ -72,13 +68,3 @@ def run(options: argparse.Namespace) -> int:
         {**about, "folder": str(folder), "figures": figures, "table": rows},
     )
     return 0
-
-
-def _figures(experiment: Experiment, seed: int, records: list[dict[str, object]], folder: Path) -> list[str]:
-    from benchmarks.paper.table import draw_figures
-
-    try:
-        return draw_figures(experiment, seed, records, folder)
-    except ImportError as error:
-        sys.stderr.write(f"nearer: no figures: {error}\n")
-        return []

@@ -103,6 +103,26 @@ def of_posterior(
     return held(points, model.embedding_, model.covariances_)
 
 
+def of_many(rng: np.random.Generator, *, odd_one_out: bool) -> Outcome:
+    """Count ellipsoids of the approximation for many answers: 200 objects in 3-D, 200,000 comparisons."""
+    points = rng.standard_normal((200, 3)) * (1.0, 0.8, 0.6)
+    m = 100_000 if odd_one_out else 200_000
+    asked = rng.random((m, 200), dtype=np.float32).argpartition(2, axis=1)[:, :3]
+    pairs = asked[:, [[0, 1], [0, 2], [1, 2]]]  # of which the last is none for a triplet
+    squares = np.square(points[pairs[..., 0]] - points[pairs[..., 1]]).sum(axis=2)
+    kept = squares if odd_one_out else squares[:, :2]
+    chances = 0.04 / kept.shape[1] + 0.96 * softmax(-3 * np.log1p(kept), axis=1)
+    chosen = (rng.random((m, 1)) > chances.cumsum(axis=1)).sum(axis=1).clip(0, kept.shape[1] - 1)
+    of_three = asked[np.arange(m)[:, None], np.array([[0, 1, 2], [0, 2, 1], [1, 2, 0]])[chosen]]
+    if odd_one_out:
+        rows = np.concatenate([of_three, of_three[:, [1, 0, 2]]])
+        answers = Comparisons.from_triplets(rows, trials=np.tile(np.arange(m), 2), n_objects=200)
+    else:
+        answers = Comparisons.from_triplets(of_three, n_objects=200)
+    model = PosteriorEmbedding(3, solver="laplace", random_state=int(rng.integers(2**31))).fit(answers)
+    return held(points, model.embedding_, model.covariances_)
+
+
 def of_bootstrap(
     rng: np.random.Generator,
     *,
@@ -121,6 +141,7 @@ def of_bootstrap(
 
 
 _POSTERIOR, _BOOTSTRAP = "Ellipses of the posterior", "Ellipses of the bootstrap"
+_MANY = 'Ellipsoids of the normal approximation (`solver="laplace"`)'
 _ASKED: dict[str, Any] = {"low": 0.92, "high": 0.98}
 
 RATES = [
@@ -151,6 +172,13 @@ RATES = [
     Rate(
         f"{_BOOTSTRAP}, which assumes the dimensions shown", "3-D shown in 2-D, people alike", "coverage",
         partial(of_bootstrap, n_dimensions=3), 40,
+    ),
+    Rate(
+        _MANY, "200 objects in 3-D, 200,000 triplets", "coverage", partial(of_many, odd_one_out=False), 6, **_ASKED
+    ),
+    Rate(
+        _MANY, "200 objects in 3-D, 100,000 odd-one-out trials", "coverage", partial(of_many, odd_one_out=True), 6,
+        **_ASKED,
     ),
     Rate(f"{_POSTERIOR}, 4-D", "letters", "coverage", partial(of_letters, posterior=True), 20, **_ASKED),
     Rate(f"{_BOOTSTRAP}, 4-D", "letters", "coverage", partial(of_letters, posterior=False), 20, **_ASKED),

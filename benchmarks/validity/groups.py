@@ -190,7 +190,7 @@ def displacements_of(rng: np.random.Generator, study: TwoGroups) -> tuple[Displa
 def held(rng: np.random.Generator, study: TwoGroups) -> Outcome:
     """Return how many intervals of displacements hold the truth."""
     found, true, _ = displacements_of(rng, study)
-    return Outcome(int(((found.lows <= true) & (true <= found.highs)).sum()), len(true))
+    return Outcome(int(((found.lows <= true) & (true <= found.highs)).sum()), int(np.isfinite(found.lows).sum()))
 
 
 def called_less(rng: np.random.Generator, study: TwoGroups) -> Outcome:

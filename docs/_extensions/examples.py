@@ -1,7 +1,8 @@
 """Pages of the gallery: a script of docs/gallery is run, and shown with what it drew and printed.
 
 The docstring of the script, in Markdown, is the text of its page. A script writes its picture into the folder it runs
-in, under its own name: first_map.py writes first_map.png. It runs when Sphinx reads the page.
+in, under its own name: first_map.py writes first_map.png. It runs when Sphinx reads the page. Each is offered as a
+notebook, too.
 
 The directive `tiles` shows the pictures of scripts beside one another, each a link to its page. Its lines are the name
 of a script and a few words on it:
@@ -12,6 +13,8 @@ of a script and a few words on it:
 from __future__ import annotations
 
 import ast
+import itertools
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +31,7 @@ from sphinx.util.docutils import SphinxDirective
 
 _FOLDER = "_build/gallery"
 _TILES = "gallery/index"
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def told_by(text: str) -> tuple[str, str]:
@@ -36,13 +40,36 @@ def told_by(text: str) -> tuple[str, str]:
     return title.rstrip("."), story
 
 
+def notebook_of(text: str, name: str) -> dict[str, Any]:
+    """Return a script as a notebook: its story, a cell for each block of its code, and its picture."""
+    title, story = told_by(text)
+    code = text.split('"""', 2)[2].strip()
+    lines, starts = code.splitlines(), [node.lineno - 1 for node in ast.parse(code).body]
+    # A block begins where a statement follows an empty line.
+    bounds = [0, *(start for start in starts if start and not lines[start - 1].strip()), len(lines)]
+    blocks = ["\n".join(lines[first:last]).strip() for first, last in itertools.pairwise(bounds)]
+    install = "# %pip install 'nearer[plot]'"
+    picture = f'from IPython.display import Image\n\nImage("{name}.png")'
+    cells = [
+        _cell("markdown", f"# {title}\n\n{story.strip()}"),
+        *(_cell("code", each) for each in [install, *blocks, picture]),
+    ]
+    return {"cells": cells, "metadata": {"kernelspec": _KERNEL}, "nbformat": 4, "nbformat_minor": 4}
+
+
+def _cell(kind: str, text: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True)}
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})
+
+
 def page_of(text: str, name: str, printed: str) -> str:
     """Return the Markdown page of a script."""
     title, story = told_by(text)
     picture = f"![{title}](/{_FOLDER}/{name}.png)"
     code = text.split('"""', 2)[2].strip()
     output = f"It prints\n\n```text\n{printed.rstrip()}\n```\n" if printed.strip() else ""
-    return f"# {title}\n\n{story.strip()}\n\n{picture}\n\n```python\n{code}\n```\n\n{output}"
+    download = f"{{download}}`As a notebook </{_FOLDER}/{name}.ipynb>`"
+    return f"# {title}\n\n{story.strip()}\n\n{picture}\n\n{download}\n\n```python\n{code}\n```\n\n{output}"
 
 
 def run_script(script: Path, folder: Path) -> str:
@@ -69,7 +96,10 @@ class ExampleParser(MystParser):
     def parse(self, inputstring: str, document: nodes.document) -> None:
         """Run the script, and read the page made of it."""
         script = Path(document["source"])
-        printed = run_script(script, Path(document.settings.env.srcdir) / _FOLDER)
+        folder = Path(document.settings.env.srcdir) / _FOLDER
+        printed = run_script(script, folder)
+        notebook = json.dumps(notebook_of(inputstring, script.stem), ensure_ascii=False, indent=1)
+        (folder / f"{script.stem}.ipynb").write_text(f"{notebook}\n", encoding="utf-8")
         super().parse(page_of(inputstring, script.stem, printed), document)
 
 

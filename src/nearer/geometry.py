@@ -357,8 +357,8 @@ class DimensionMatch(NamedTuple):
 def match_dimensions(first: ArrayLike, second: ArrayLike) -> DimensionMatch:
     """Return the dimensions of a second embedding that go with those of a first, one to one.
 
-    The assignment has the largest sum of correlations over objects (Kuhn 1955). Dimensions are not rotated: it is for
-    those that have a meaning as they are.
+    The assignment has the largest sum of positive correlations over objects (Kuhn 1955). Dimensions are not rotated: it
+    is for those that have a meaning as they are.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def match_dimensions(first: ArrayLike, second: ArrayLike) -> DimensionMatch:
     a, b = (each - each.mean(axis=0) for each in (a, b))
     lengths = np.linalg.norm(a, axis=0)[:, None] * np.linalg.norm(b, axis=0)
     correlations = np.divide(a.T @ b, lengths, out=np.zeros(lengths.shape), where=lengths > 0)
-    rows, columns = linear_sum_assignment(-correlations)
+    rows, columns = linear_sum_assignment(-correlations.clip(min=0))  # or two that differ would cost a match
     assignment, found = np.full(a.shape[1], -1), np.zeros(a.shape[1])
     assignment[rows], found[rows] = columns, np.clip(correlations[rows, columns], -1, 1)
     return DimensionMatch(assignment, found)

@@ -163,7 +163,10 @@ def test_features_and_answers_place_new_objects(study, folder, tmp_path, capsys)
         (["fit", "answers.csv", "--features", "vectors=", "-o", "out"], "FILE or NAME=FILE is needed"),
         (["place", "map", "-o", "out"], "--features FILE"),
         (["place", "map", "--features", "vectors.csv", "-o", "out"], "are on the map already"),
-        (["place", "map", "--features", "a=new.csv", "--features", "b=new.csv", "-o", "out"], "name the sets"),
+        (
+            ["place", "map", "--features", "a=new.csv", "--features", "b=new.csv", "-o", "out"],
+            "has no features called 'a', 'b'",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said(study, folder, tmp_path, capsys, monkeypatch, arguments, message):

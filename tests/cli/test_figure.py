@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.report_sample import color_results
+from helpers.report_sample import color_results, weights_results
 from PIL import Image
 
 from nearer.cli.main import main
@@ -135,3 +135,35 @@ def test_sizes_that_make_no_sense_are_refused(size, colors, capsys):
     with pytest.raises(SystemExit):
         run(capsys, colors, "--size", size)
     assert "a size in millimetres" in capsys.readouterr().err
+
+
+@pytest.fixture
+def sparse(tmp_path):
+    folder = tmp_path / "sparse"
+    folder.mkdir()
+    (folder / "results.json").write_text(json.dumps(weights_results()), encoding="utf-8")
+    return folder
+
+
+def test_names_of_dimensions_go_from_a_file_into_tables_figures_and_pages(sparse, tmp_path, capsys):
+    names = tmp_path / "dimension-names.csv"
+    names.write_text("dimension,name\n2,metallic\n", encoding="utf-8")
+    assert main(["report", str(sparse), "--names", str(names)]) == 0
+    assert (sparse / "dimensions.csv").read_text(encoding="utf-8").startswith("object,dimension 1,metallic,dimension 3")
+    assert '"names":["","metallic","",""]' in (sparse / "report.html").read_text(encoding="utf-8")
+    out = tmp_path / "cards.svg"
+    assert main(["figure", str(sparse), "--dimensions", "-o", str(out), "--size", "180"]) == 0
+    written = re.findall(r">([^<>]+)</text>", out.read_text(encoding="utf-8"))
+    assert "metallic" in written
+    assert "dimension 4" not in written  # which is not reproducible
+    assert main(["figure", str(sparse), "--profiles", "object 1,object 2", "-o", str(out), "--top", "2"]) == 0
+    assert {"object 1", "object 2"} <= set(re.findall(r">([^<>]+)</text>", out.read_text(encoding="utf-8")))
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    "command", [["figure", "--dimensions"], ["figure", "--profiles", "red"], ["report", "--names", "n"]]
+)
+def test_a_map_by_distances_has_no_dimensions_to_draw_or_name(colors, command, capsys):
+    assert main([command[0], str(colors), *command[1:]]) == 2
+    assert "--method SPoSE" in capsys.readouterr().err

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.schemas import check_file
 
 from nearer.cli.main import main
 from nearer.datasets import make_gaussian, sample_triplets
@@ -79,6 +80,21 @@ def test_the_folder_holds_everything(fitted):
     assert len(results["annotators"]) == 6
     assert all(0.5 < person["median_seconds"] < 4 for person in results["annotators"])
     assert np.shape(results["covariances"]) == (N, len(results["scree"]), len(results["scree"]))
+
+
+@pytest.mark.parametrize("name", ["results.json", "model.json"])
+def test_its_files_are_as_their_schemas_say(fitted, name):
+    check_file(fitted / "map" / name)
+
+
+def test_its_tables_have_the_columns_that_are_promised(fitted):
+    headers = {}
+    for name in ("embedding.csv", "distances.csv", "distances_spread.csv"):
+        with open(fitted / "map" / name, newline="", encoding="utf-8") as file:
+            headers[name] = next(csv.reader(file))
+    axes = range(1, len(json.loads((fitted / "map" / "results.json").read_text())["scree"]) + 1)
+    assert headers["embedding.csv"] == ["object", *(f"x{k}" for k in axes), *(f"sd{k}" for k in axes)]
+    assert headers["distances.csv"] == headers["distances_spread.csv"] == ["object", *sorted(LABELS)]
 
 
 def test_a_run_repeats_to_the_last_bit(fitted, tmp_path, capsys):

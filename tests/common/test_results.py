@@ -113,14 +113,6 @@ def test_a_folder_gets_values_tables_and_figures(tmp_path):
     assert str(found) == "one: 3"
 
 
-def test_no_figure_without_matplotlib(tmp_path, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.warns(UserWarning, match="no figure was drawn: figures need matplotlib"):
-        assert whole(errors=np.array([1.0, 2.0])).write(tmp_path) == ["whole.json", "errors.csv"]
-
-
 def test_cells_of_text_stand_in_columns():
     assert text_table([("a", "long"), ("longer", "b")]) == ["a       long", "longer  b"]
 

@@ -239,6 +239,8 @@ def test_the_smallest_p_of_few_people_is_stated(one_start):
     assert few.test.smallest_p == 1 / 16
     assert few.p_value >= 0.05
     assert "with so few people no p-value can be below 0.062" in str(few)
+    assert "few answers for a map of 3 dimensions (16.7 for each coordinate)" in str(few)
+    assert "few answers" not in str(replace(few, n_comparisons=(240, 180)))
 
 
 @pytest.mark.parametrize(
@@ -294,6 +296,42 @@ def test_a_group_of_one_person_has_no_gain_of_its_own(drawn, one_start):
     assert found.prediction.n_folds == 2
     assert found.prediction.errors[1, 1] == found.prediction.errors[1, -1]
     assert "too few people to judge a map of its own" in str(found)
+    assert np.isnan(found.pairs[0].displacements.highs).all()
+    assert not found.pairs[0].is_equivalent().any()
+    assert "'1' is one person, who does not tell how much people differ" in str(found)
+    displaced = replace(found.pairs[0], object_p_values=np.full(9, 0.01))
+    assert "(no interval)" in str(replace(found, pairs=(displaced,)))
+
+
+def test_people_with_one_answer_each_are_compared(drawn, one_start):
+    comparisons, groups, _, _ = drawn
+    crowd = replace_annotators(comparisons, np.arange(len(comparisons)))
+    found = compare_groups(crowd, groups, n_components=2, n_permutations=99, random_state=0)
+    assert found.n_people == (640, 640)
+    assert found.p_value == pytest.approx(0.01, abs=0.011)
+    alike = np.random.default_rng(0).permutation(groups)
+    assert compare_groups(crowd, alike, n_components=2, n_permutations=99, random_state=0).p_value > 0.02
+
+
+def replace_annotators(comparisons, people):
+    """The comparisons as other people's."""
+    return Comparisons.from_triplets(comparisons.oriented[:, [0, 1, 3]], annotators=people)
+
+
+def test_groups_with_no_objects_in_common_are_refused(drawn):
+    comparisons, groups, _, _ = drawn
+    low = (comparisons.rows < 5).all(axis=1) & (groups == 0)
+    high = (comparisons.rows >= 4).all(axis=1) & (groups == 1)
+    with pytest.raises(ValueError, match="1 in common"):
+        compare_groups(comparisons[low | high], groups[low | high])
+
+
+def test_where_nothing_is_compared_nothing_is_equivalent(found):
+    moves = found.pairs[0].displacements
+    nothing = replace(moves, **{name: np.full(9, np.nan) for name in ("lengths", "equivalence_p_values")})
+    pair = replace(found.pairs[0], displacements=nothing)
+    assert not pair.all_equivalent
+    assert replace(found, test=replace(found.test, p_value=0.5), pairs=(pair,)).verdict == "none found"
 
 
 def test_numbers_that_are_none_are_no_group(drawn):

@@ -37,7 +37,7 @@ def test_people_who_weigh_axes_differently_are_predicted_better_by_their_weights
     assert found.noise.gain == 0
     assert found.axes_identified
     assert "12 people weigh the axes differently" in str(found)
-    assert "2 kinds of people: 6 with weights" in str(found)
+    assert "2 latent classes of people: 6 with weights" in str(found)
 
 
 def test_people_who_do_not_differ_lose_nothing():
@@ -48,7 +48,7 @@ def test_people_who_do_not_differ_lose_nothing():
     assert found.own_maps.gain > -0.02
     assert "There is no clear evidence that these 10 people differ in more than noise" in str(found)
     assert "The axes are not identified" in str(found)
-    assert "One kind of people." in str(found)
+    assert "One latent class of people." in str(found)
 
 
 def test_a_gain_has_the_interval_of_means_of_people(found, planted):
@@ -64,6 +64,8 @@ def test_gains_that_are_not_significant_are_called_so(found):
     sure = HeldOutLoss(0.2, 0.4, 0.09, 0.05, 0.13)
     maps = replace(found, weighted=unsure, own_maps=sure, departure_spread=(0.3, 0.2, 0.4))
     assert str(maps).startswith("12 people have maps of their own: that predicts")
+    # Nor is a gain over weights that predict worse than one map.
+    assert not replace(maps, noise=HeldOutLoss(0.2, 0.39, 0.0, 0.0, 0.0)).differ_in_maps
     # A gain that chance makes significant is not enough where the maps hardly depart.
     assert not replace(maps, departure_spread=(0.05, 0.01, 0.1)).differ
     assert not replace(found, weight_spread=(0.1, 0.02, 0.2), own_maps=unsure).differ

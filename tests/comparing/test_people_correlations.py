@@ -46,6 +46,13 @@ def test_pairs_that_a_model_does_not_predict_are_left_out(model, planted):
     assert other.mean < some.mean
 
 
+def test_matrices_without_differences_are_refused(model):
+    n = len(model.objects_)
+    for matrix in (np.ones((n, n)) - np.eye(n), np.where(np.eye(n), 0.0, np.nan)):
+        with pytest.raises(ValueError, match="no two distances that differ"):
+            correlate_people(model, matrix)
+
+
 @pytest.mark.parametrize(("matrix", "message"), [(np.zeros((4, 4)), "about 4 objects"), (np.zeros((4, 3)), "square")])
 def test_matrices_of_others_are_refused(model, matrix, message):
     with pytest.raises(ValueError, match=message):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.schemas import check_file
 
 from nearer._common.results import Result
 from nearer.comparing import (
@@ -87,6 +88,7 @@ def test_a_comparison_leaves_its_files(made, tmp_path):
     assert set(files) == {path.name for path in (tmp_path / "new" / "folder").iterdir()} == FILES[name]
     values = json.loads((tmp_path / "new" / "folder" / found.json_name).read_text())
     assert values["kind"] == name.split()[0]
+    check_file(tmp_path / "new" / "folder" / found.json_name, "comparison")
     for file in files:
         if file.endswith(".csv"):
             with (tmp_path / "new" / "folder" / file).open(newline="") as table:

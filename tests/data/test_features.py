@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
 from nearer.data.features import Features, as_feature_sets
 
@@ -39,6 +40,28 @@ def test_labels_that_are_numbers_are_found_as_text_too():
     assert features.labels_for(np.array([0, 1, 2])).tolist() == [0, 1, "7"]
 
 
+def test_the_index_of_a_frame_that_was_filtered_or_sorted_holds_labels():
+    frame = pd.DataFrame(VALUES, index=[0, 1, 2]).iloc[::-1]
+    (features,) = as_feature_sets(frame)
+    np.testing.assert_array_equal(features.of([0, 1]), VALUES[:2])
+    (positional,) = as_feature_sets(pd.DataFrame(VALUES))
+    assert positional.objects is None
+    (series,) = as_feature_sets(pd.Series(VALUES[::-1, 0], index=LABELS[::-1]))
+    np.testing.assert_array_equal(series.of(LABELS), VALUES[:, :1])
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_column_that_is_called_so_holds_labels_even_if_they_are_numbers(make):
+    (features,) = as_feature_sets(make({"size": VALUES[::-1, 0], "Object": [2, 1, 0]}))
+    np.testing.assert_array_equal(features.of([0, 1, 2]), VALUES[:, :1])
+    (by_index,) = as_feature_sets(pd.DataFrame({"id": [5.0, 6.0, 7.0]}, index=LABELS))
+    assert by_index.of(["dog"]).tolist() == [[6.0]], "an index of names comes first"
+
+
+def test_a_sparse_matrix_is_an_array():
+    np.testing.assert_array_equal(Features(csr_matrix(VALUES)).values, VALUES)
+
+
 @pytest.mark.parametrize("given", [[ROWS, VALUES], (Features(VALUES, LABELS), Features(VALUES))])
 def test_several_sets_have_names_of_their_own(given):
     sets = as_feature_sets(given)
@@ -69,6 +92,8 @@ def test_few_columns_are_standardized_and_many_are_not():
         (pd.DataFrame({"object": LABELS}), "no column of numbers"),
         ([["a", "b"], ["c", "d"]], "must be numbers"),
         (np.zeros((2, 3, 4)), "must have the shape"),
+        (VALUES * 1j, "must be real numbers"),
+        (VALUES * 1e200, "as large as 2e[+]200"),
     ],
 )
 def test_what_is_wrong_is_said(given, message):

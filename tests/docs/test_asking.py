@@ -1,5 +1,7 @@
 """docs/asking.md: its files, code and commands."""
 
+import io
+import json
 import re
 from pathlib import Path
 
@@ -57,3 +59,27 @@ def test_every_option_that_the_page_names_is_one(capsys):
     usage = capsys.readouterr().out
     for option in set(re.findall(r"(?<=[`\s])--[a-z][a-z-]+", PAGE)):
         assert option in usage, option
+
+
+def test_a_program_answers_questions_as_json_lines(folder, monkeypatch, capsys):
+    """The lines of the page are those that are written, and its program answers such that they are read back."""
+    (line,) = re.findall(r"^\{\"trial.*\}$", PAGE, re.MULTILINE)
+    (folder / "names.txt").write_text("flute\noboe\nharp\ntuba\npiano\n")
+    program = re.search(r"## Language models.*?^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[1]
+    for kind, right in (("triplet", "answer"), ("odd-one-out", "odd")):
+        arguments = ["--objects", "names.txt", "--kind", kind, "-n", "6", "--test-share", "0.95", "--repeat-share", "0"]
+        assert main(["ask", *arguments, "-o", "questions.jsonl"]) == 0
+        questions = [json.loads(each) for each in (folder / "questions.jsonl").read_text().splitlines()]
+        if kind == "triplet":
+            assert list(questions[0]) == list(json.loads(line))
+        capsys.readouterr()
+        monkeypatch.setattr("sys.stdin", io.StringIO((folder / "questions.jsonl").read_text()))
+        exec(compile(program, "docs/asking.md", "exec"), {})
+        written = capsys.readouterr().out
+        (folder / "machine.jsonl").write_text(written)
+        answers = read_answers("machine.jsonl", also=["purpose"])
+        assert (answers.kind, len(answers)) == (kind, 6)
+        assert set(answers.annotators.tolist()) == {"model"}
+        for question, row in zip(map(json.loads, written.splitlines()), range(6), strict=True):
+            chosen = question["options"][answers.places[row]]
+            assert question[right] == chosen

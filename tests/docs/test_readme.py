@@ -85,7 +85,7 @@ def test_the_first_example_draws_a_map(tmp_path, monkeypatch, capsys):
 
 def test_its_commands_are_those_of_the_program():
     named = re.findall(r"^nearer (\w+)", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert named == ["example", "check", "fit", "report", "features", "fit"]
+    assert named == ["demo", "survey", "example", "check", "fit", "report", "features", "fit"]
 
 
 def test_it_is_short():
@@ -102,9 +102,33 @@ def test_no_command_installs_a_package_that_no_index_has(folder):
 
 
 def test_everything_it_links_to_is_there():
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text(encoding="utf-8"))
-    assert "docs/pictures-to-map.png" in links
-    assert [link for link in links if not (README.parent / link).exists()] == []
+    links = re.findall(r"\]\((?!http)([^)#]+)(?:#([^)]+))?\)", README.read_text(encoding="utf-8"))
+    assert ("docs/pictures-to-map.png", "") in links
+    assert [link for link, _ in links if not (README.parent / link).exists()] == []
+    for link, anchor in links:
+        headings = re.findall(r"^#+ (.+)$", (README.parent / link).read_text(encoding="utf-8"), re.M) if anchor else []
+        assert anchor in ["", *(heading.lower().replace(" ", "-") for heading in headings)]
+
+
+@pytest.mark.parametrize("page", [README, README.parent / "docs" / "index.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        ("how many answers", "tutorial.md#the-next-study"),
+        ("groups", "groups.md"),
+        ("csv", "files.md"),
+        ("ellipses", "gallery/ellipses.py"),
+        ("method", "estimators/index.md"),
+        ("pictures", "features.md"),
+        ("survey", "survey.md"),
+        ("jspsych", "asking.md"),
+    ],
+)
+def test_a_question_leads_to_its_page(page, words, target):
+    lines = page.read_text(encoding="utf-8").replace("docs/", "").split("\n")
+    assert [line for line in lines if words in line.lower() and target in line]
+    assert "cite" in page.read_text(encoding="utf-8").lower()
+    assert "https://arxiv.org/abs/1812.01939" in page.read_text(encoding="utf-8")
 
 
 def test_its_figures_are_those_of_the_pages_it_names():

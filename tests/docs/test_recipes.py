@@ -74,6 +74,7 @@ QUICKER = {
     "fit": ["--quick", "--method", "SOE", "--dimensions", "2"],
     "--by": ["--permutations", "99", "--dimensions", "2"],
     "--with": ["--people-maps", "0", "--measure", "spearman"],
+    "--set": ["--set", "trace=0.01"],  # SOE has no solver that samples
 }
 
 

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 from nearer import Comparisons, Penalty
 from nearer.data import ComparisonsFile
+from nearer.data.features import as_feature_sets
 from nearer.datasets import make_gaussian, sample_triplets
 from nearer.embedding import DMOE, dmoe, dmoe_search
 from nearer.embedding.dmoe_search import (
@@ -108,7 +109,7 @@ def test_the_map_without_features_tells_the_share_that_is_likely():
     plain = Candidate(Penalty(0.03, 0.0), 0.0, 2, 2, (0.0,))
     others = FEATURES.set_axis(np.random.default_rng(0).permutation(NAMES))
     for features, share in ((FEATURES, (0.5,)), (others, (0.0,))):
-        comparisons, kernels = match_features(given, features)
+        comparisons, kernels = match_features(given, as_feature_sets(features))
         basis = feature_basis(kernels, comparisons.objects)
         assert likely_shares(plain, comparisons, basis, options, 2) == share
 

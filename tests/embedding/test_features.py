@@ -1,6 +1,7 @@
 """A posterior that knows features of the objects: fewer answers, objects without any, and storage."""
 
 import warnings
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -56,7 +57,7 @@ def test_few_answers_suffice(fitted):
 def test_features_of_other_objects_do_little_harm_and_have_a_small_share():
     given = answers(300)
     shuffled = FEATURES.set_axis(np.random.default_rng(4).permutation(NAMES))
-    with pytest.warns(UserWarning, match="say little about the answers"):
+    with pytest.warns(UserWarning, match="explain little of the answers"):
         model = PosteriorEmbedding(2, features=shuffled, solver="fast", random_state=0).fit(given)
     plain = PosteriorEmbedding(2, solver="fast", random_state=0).fit(given)
     assert error(model) < error(plain) + 0.02
@@ -96,6 +97,35 @@ def test_new_objects_are_placed_by_features(of_some, with_answers, tmp_path):
     assert error(model, about_new) < (0.17 if with_answers else 0.22)
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_objects_placed_by_features_keep_them_in_further_fits(of_some, stored, tmp_path):
+    model = deepcopy(of_some)
+    model.place(features=FEATURES)
+    if stored:
+        model = load_model(save_model(model, tmp_path))
+    concerned = TEST.rows[(TEST.rows >= N - N_NEW).any(axis=1)]
+    before = error(model, concerned)
+    model.partial_fit(answers(20, N - N_NEW, seed=9))
+    assert error(model, concerned) < before + 0.03
+    assert len(model.features_[0].objects) == N
+    assert model.fit(answers(20, N - N_NEW)).n_objects_ == N - N_NEW, "a fit begins anew"
+
+
+def test_rows_of_an_array_stay_with_their_objects_when_others_come():
+    known = sample_triplets(POINTS[:20], 60, random_state=4)
+    model = PosteriorEmbedding(2, features=FEATURES.to_numpy()[:20], solver="fast", random_state=0).fit(known)
+    model.partial_fit(sample_triplets(POINTS, 60, random_state=5))
+    assert model.n_objects_ == N
+    np.testing.assert_array_equal(model.features_[0].of(np.arange(20)), FEATURES.to_numpy()[:20])
+    with pytest.raises(ValueError, match="20 rows without labels for 30 objects"):
+        model.fit(sample_triplets(POINTS, 60, random_state=5))
+
+
+def test_sets_of_new_objects_are_called_as_those_of_the_map(of_some):
+    with pytest.raises(ValueError, match="no features called 'pixels', 'words'; it was made with 'features'"):
+        deepcopy(of_some).place(features={"pixels": FEATURES, "words": FEATURES})
+
+
 def test_a_map_without_features_cannot_place_by_them(of_some):
     plain = PosteriorEmbedding(2, solver="variational", random_state=0).fit(answers(60))
     with pytest.raises(ValueError, match="fitted without features"):
@@ -122,7 +152,9 @@ SHORT = NUTS(2, n_warmup=200, n_draws=300, thin=4)
 
 def test_samplers_agree_on_predictions_and_shares(fitted):
     nuts = PosteriorEmbedding(2, features=FEATURES, max_components=4, solver=SHORT, random_state=0).fit(answers(30))
-    other = PosteriorEmbedding(2, features=FEATURES, max_components=4, random_state=0).fit(answers(30))
+    other = PosteriorEmbedding(2, features=FEATURES, max_components=4, solver="thorough", random_state=0).fit(
+        answers(30)
+    )
     rows = NAMES[TEST.rows[:500]]
     difference = nuts.predict_proba(rows)[:, 1] - other.predict_proba(rows)[:, 1]
     assert np.abs(difference).mean() < 0.03

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import log_expit
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import KFold, cross_val_score
@@ -55,12 +55,17 @@ def people_who_differ(seed, n_people=15, each=30, n=7):
     return rows, np.concatenate(y), people
 
 
-def likeliest(rows, y, log_chance, weights=None, n=N):
-    """Return psi and sigma of a plain fit: psi_1 .. psi_{n-2} and log sigma by BFGS, the ends at 0 and 1."""
+def likeliest(rows, y, log_chance, weights=None, n=N, sigma=None):
+    """Return psi and sigma of a plain fit: psi_1 .. psi_{n-2} and log sigma by BFGS, the ends at 0 and 1.
+
+    With ``sigma``, that is the noise, and psi alone is fitted.
+    """
     ends = np.sort(quadruplets_of(rows).reshape(-1, 2, 2), axis=2)
     weights = np.ones(len(rows)) if weights is None else weights
 
     def price(parameters):
+        if sigma is not None:
+            parameters = np.append(parameters[:-1], np.log(sigma))
         psi = np.array([0.0, *parameters[:-1], 1.0])
         near, far = (psi[ends[..., 1]] - psi[ends[..., 0]]).T
         return -np.sum(weights * log_chance(y * (far - near) / np.exp(parameters[-1])))
@@ -204,6 +209,24 @@ def test_intervals_cover(n_studies):
         found = model.intervals(0.9, n_resamples=50, random_state=seed)
         covered.append((found.lower <= PSI) & (found.upper >= PSI))
     assert 0.78 < np.mean(np.array(covered)[:, 1:-1]) < 0.98
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_noise_has_the_values_that_a_likelihood_ratio_does_not_reject(rows, level):
+    y = answered(rows)
+    ends = MLDS(lapse=0).fit(rows, y).intervals(level, n_resamples=10).sigma
+    best = likeliest(rows, y, norm.logcdf)[2]
+    for sigma in ends:
+        ratio = 2 * (likeliest(rows, y, norm.logcdf, sigma=sigma)[2] - best)
+        assert ratio == pytest.approx(chi2.ppf(level, 1), rel=0.02)
+
+
+def test_answers_without_noise_leave_it_open_to_0(triads):
+    with pytest.warns(ConvergenceWarning, match="a larger one is always likelier"):
+        model = MLDS(lapse=0).fit(triads[:40], answered(triads[:40], sigma=1e-9))
+    low, high = model.intervals(n_resamples=10).sigma
+    assert low == 0
+    assert high > model.sigma_
 
 
 def test_intervals_are_as_wide_as_the_standard_errors(fitted):

@@ -25,7 +25,7 @@ from nearer.embedding.storage import load_model, save_model
 from nearer.evaluation import comparison_error
 from nearer.geometry import align
 from nearer.optimize import Outcome
-from nearer.sampling import NUTS, Microcanonical, Prior, Variational, microcanonical, nuts
+from nearer.sampling import NUTS, Microcanonical, Prior, Variational, diagnose, microcanonical, nuts
 from nearer.sampling.model import HYPERPARAMETERS, Draws, model_of
 from nearer.sampling.summaries import predictive_probability
 
@@ -384,12 +384,28 @@ def test_short_chains_warn_and_leave_a_result():
         PosteriorEmbedding(2, solver=NUTS(1, n_warmup=20, n_draws=4, thin=1), random_state=0).fit(rows)
 
 
-def test_a_thorough_fit_ends_when_chains_agree():
-    rows = sample_triplets(POINTS, 150, flipped=0.1, random_state=0)
+def test_a_thorough_fit_ends_when_distances_meet_the_rule():
+    rows = sample_triplets(POINTS[:8], 100, flipped=0.1, random_state=0)
     model = PosteriorEmbedding(2, solver="thorough", random_state=0).fit(rows)
     assert model.converged_
-    assert model.diagnostics_["distances"].rhat < 1.06
-    assert model.diagnostics_["distances"].effective > 100
+    found = model.convergence_
+    assert (found.max_rhat, found.min_effective, found.n_distances, found.is_met) == (1.01, 400, 28, True)
+    points = model.draws_.points.reshape(4, -1, 8, model.draws_.points.shape[2])
+    for a, b in ((0, 1), (3, 7), (2, 5)):  # as a paper would: the distance over the size of the map
+        size = np.sqrt(points.var(axis=2).sum(axis=2))
+        one = diagnose(np.linalg.norm(points[:, :, a] - points[:, :, b], axis=2) / size)
+        assert one.rhat <= found.rhat + 1e-9 < 1.01
+        assert min(one.effective, one.tail) >= min(found.bulk, found.tail) - 1e-6 > 400
+
+
+def test_a_rule_that_was_not_met_is_reported():
+    rows = sample_triplets(POINTS[:8], 100, flipped=0.1, random_state=0)
+    short = replace(Microcanonical.thorough(), n_steps=400, thin=20, n_warmup=200)
+    with pytest.warns(ConvergenceWarning, match="have not met the rule"):
+        model = PosteriorEmbedding(2, solver=short, random_state=0).fit(rows)
+    assert not model.converged_
+    assert not model.convergence_.is_met
+    assert "did not draw until R-hat of all 28 distances was below 1.01" in str(model.convergence_)
 
 
 def test_diagnostics_and_history(fitted):

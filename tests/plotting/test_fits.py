@@ -1,4 +1,3 @@
-import sys
 import warnings
 
 import numpy as np
@@ -59,12 +58,6 @@ def test_the_paper_median_stands_at_its_own_method():
 def test_a_map_that_cannot_be_drawn_is_refused(embedding, labels):
     with pytest.raises(ValueError, match=r"shape|labels"):
         plot_map(embedding, labels)
-
-
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install matplotlib"):
-        plot_loss()
 
 
 def test_drawing_loads_no_pyplot(forks):

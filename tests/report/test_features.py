@@ -29,7 +29,7 @@ def test_it_tells_the_shares_and_the_objects_seen_otherwise():
     assert "pixels 84% (66% to 97%); <words> 7% (1% to 20%)" in text
     assert "1,280 numbers for each of 68 objects" in text
     assert "navy (0.62, 0.31 to 0.94)" in text or "navy (0.63, 0.31 to 0.94)" in text
-    assert "cannot show that people agree with these features" in text
+    assert "is no evidence that people agree with these features" in text
     assert "pixels 0.840 (0.660 to 0.970)" in found["figure"].drawing
 
 

@@ -39,6 +39,18 @@ def test_data_method_dimension_error_and_regions_are_reported():
     )
 
 
+def test_the_rule_by_which_drawing_ended_is_reported():
+    rule = {"n_chains": 4, "n_draws": 1512, "n_distances": 2278, "rhat": 1.0071, "bulk": 839.2, "tail": 1090.4}
+    told = said(convergence=rule | {"max_rhat": 1.01, "min_effective": 400, "tolerance": 0.0002, "is_met": True})
+    assert (
+        "4 chains drew until R-hat of all 2,278 distances was below 1.01, and their bulk and tail effective sample "
+        "sizes above 400 (at most 1.0071, at least 839 and 1,090, of 1,512 draws; Vehtari et al. 2021)." in told
+    )
+    told = said(convergence=rule | {"tolerance": 0.001, "is_met": False})
+    assert "4 chains did not draw until more draws would correct at most 0.1% of predictions; R-hat" in told
+    assert "Vehtari" not in said(convergence=None)
+
+
 CHOSEN = {"name": "TSTE", "parameters": {"trace": 0.03}}
 
 

@@ -25,7 +25,7 @@ def test_it_tells_how_much_people_differ():
     found = text(people=RECORD)
     assert "differ by a factor of 1.6 (1.1 to 2)" in found
     assert "objects lie 24% of the size of the map (16% to 30%) from their common places" in found
-    assert "give the axes a direction" in found
+    assert "identify the axes" in found
     assert "depart more than is usual" in found
     assert "nearer compare FILE --people" in found
 

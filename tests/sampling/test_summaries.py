@@ -79,10 +79,32 @@ def test_diagnosis_of_constants_and_few_draws_is_nan():
         assert np.isnan(diagnose(draws)).all()
 
 
+@pytest.mark.parametrize("length", [50, 101, 400])
+@pytest.mark.parametrize("correlation", [-0.5, 0.3, 0.95])
+def test_diagnoses_are_those_of_arviz(correlation, length):
+    arviz = pytest.importorskip("arviz_stats", reason="arviz-stats is not installed")
+    draws = np.exp(autoregressive(correlation, 4, length))
+    found = diagnose(draws)
+    assert found.rhat == pytest.approx(float(arviz.rhat(draws)), rel=1e-6)
+    assert found.effective == pytest.approx(float(arviz.ess(draws, method="bulk")), rel=1e-6)
+    assert found.tail == pytest.approx(float(arviz.ess(draws, method="tail", prob=(0.05, 0.95))), rel=1e-6)
+
+
+def test_several_quantities_are_diagnosed_as_each_by_itself():
+    draws = np.stack([autoregressive(0.5, seed=1, length=200), np.ones((4, 200)), autoregressive(0.9, length=200)])
+    together = diagnose(draws)
+    for number, alone in enumerate(map(diagnose, draws)):
+        np.testing.assert_array_equal([each[number] for each in together], alone)
+    assert np.isnan(together.tail[1])
+    worst = diagnose(draws[[0, 2]]).worst
+    assert worst == (together.rhat[[0, 2]].max(), together.effective[[0, 2]].min(), together.tail[[0, 2]].min())
+    assert together.worst == (np.inf, 0, 0)  # a quantity that never changed has not converged
+
+
 def test_the_middle_of_an_odd_number_of_draws_is_dropped():
     draws = autoregressive(0.3, length=1001)
     without = np.delete(draws, 500, axis=1)
-    assert diagnose(draws) == diagnose(without)
+    assert diagnose(draws)[:2] == diagnose(without)[:2]  # quantiles are those of all draws
 
 
 def draws_with(points):
@@ -96,7 +118,9 @@ def cloud(variances, n=400, seed=0):
     points = rng.standard_normal((n, len(variances)))
     points -= points.mean(axis=0)
     points = np.linalg.svd(points, full_matrices=False)[0] * np.sqrt(n * np.asarray(variances))
-    return points @ ortho_group.rvs(len(variances), random_state=rng) + rng.normal(size=len(variances))
+    p = len(variances)
+    turn = ortho_group.rvs(p, random_state=rng) if p > 1 else np.array([[-1.0]])
+    return points @ turn + rng.normal(size=p)
 
 
 def test_probabilities_do_not_depend_on_threads_or_integer_type():

@@ -32,10 +32,14 @@ def test_what_counts_is_how_many_different_answers_there_are_and_not_how_many_ro
 
 
 def test_where_there_is_too_much_held_out_answers_choose_a_method():
-    for answers in (random_answers(10_000, 50_000), random_answers(100, 400_000, n_people=200)):
-        large = RunSettings().for_answers(answers)
-        assert isinstance(large.estimator(2), BestOf)
-        assert not large.chooses_dimension
+    large = RunSettings().for_answers(random_answers(10_000, 50_000))
+    assert isinstance(large.estimator(2), BestOf)
+    assert not large.chooses_dimension
+
+
+def test_many_answers_about_some_objects_are_no_reason_to_leave_the_posterior():
+    settings = RunSettings()
+    assert settings.for_answers(random_answers(100, 400_000, n_people=200)) is settings
 
 
 def test_a_note_says_that_another_method_was_chosen(monkeypatch):
@@ -64,3 +68,17 @@ def test_folds_choose_a_method_anew_unless_answers_are_very_many(n_least, kind, 
 
 def test_a_method_that_was_asked_for_stays_whatever_the_size():
     assert RunSettings("posterior").for_answers(random_answers(10_000, 50_000)).method == "posterior"
+
+
+def test_held_out_trials_judge_an_approximated_posterior_without_further_fits(monkeypatch):
+    monkeypatch.setattr("nearer.embedding.posterior_embedding.MAX_SAMPLED_WORK", 100)
+    monkeypatch.setattr("nearer.embedding.posterior_embedding.MIN_ROWS_PER_OBJECT", 100)
+    monkeypatch.setattr(study, "ANALYSES", study.ANALYSES[:1])
+    monkeypatch.setattr(study, "held_out_error", None)  # which would fit again
+    comparisons = sample_triplets(make_gaussian(24, 2, random_state=0), 4000, flipped=0.1, random_state=1)
+    answers = Answers(comparisons, np.arange(4000), "triplet", "a.csv", np.arange(2, 4002))
+    found = study.fit_study(answers, RunSettings())
+    assert len(found.held_out_rows) < 300
+    assert found.error.n_splits == 1
+    assert found.error.low < found.error.error < found.error.high < 0.3
+    assert any("calibrate its predictions" in note for note in found.notes)

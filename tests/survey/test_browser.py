@@ -66,6 +66,26 @@ def test_nobody_begins_without_consent(browser, at_port):
     assert visitor.begin()[0] == "question"
 
 
+def test_the_notice_comes_before_consent_and_instructions_after_it(browser, at_port):
+    served = at_port(texts=TEXTS | {"instructions": "Look at shapes."}, data_protection={"notice": "We keep it all."})
+    visitor = Visitor(browser, served)
+    visitor.open()
+    visitor.says("We keep it all.")
+    (consent,) = visitor.find("#agree")
+    (notice,) = visitor.find("section[aria-labelledby=notice-heading]")
+    assert notice.rect["y"] < consent.rect["y"]
+    assert violations(browser) == []
+    assert overflow(browser) == 0
+    assert visitor.begin() == ("sheet", "Instructions")
+    visitor.says("Look at shapes.")
+    assert violations(browser) == []
+    browser.refresh()
+    assert visitor.where() == ("sheet", "Instructions")
+    assert visitor.go_on()[0] == "question"
+    visitor.finish()
+    assert len(served.rows()) == 7
+
+
 def test_taking_back_a_choice_of_a_grid(browser, at_port):
     served = at_port(kind="2 of 5", questions={"per_person": 1, "practice": 0})
     visitor = Visitor(browser, served)

@@ -36,7 +36,7 @@ def study(tmp_path):
 
 
 def settings(study, **values):
-    text = settings_text(**{"consent": "I agree.", "per_person": 10, **values})
+    text = settings_text(**{"consent": "I agree.", "notice": "We keep your answers.", "per_person": 10, **values})
     (study / "study.toml").write_text(text, encoding="utf-8")
 
 
@@ -415,6 +415,7 @@ class TestFeatures:
         assert "name them" in only(study, "error", "study.toml")
 
     def test_a_value_that_is_no_list_of_names(self, study):
-        text = settings_text(consent="I agree.", per_person=10).replace("features = []", "features = 3")
+        settings(study)
+        text = (study / "study.toml").read_text(encoding="utf-8").replace("features = []", "features = 3")
         (study / "study.toml").write_text(text, encoding="utf-8")
         assert "must be the name of a file, or a list" in only(study, "error", "study.toml")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nearer.survey.session import break_positions, correct_options, forget_participant, paragraphs
+from nearer.survey.sequencer import correct_options
+from nearer.survey.session import break_positions, forget_participant, paragraphs
 from nearer.survey.store import people, questions
 
 

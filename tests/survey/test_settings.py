@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 
+from nearer.survey.notice import notice_text
 from nearer.survey.scaffold import settings_text
 from nearer.survey.settings import DEFAULTS, Settings, contrast, gather_settings, read_settings, translations
 
@@ -34,7 +35,8 @@ class TestTemplate:
         tables = tomllib.loads(settings_text())
         inner = [key for value in tables.values() if isinstance(value, dict) for key in value]
         keys = [key for key, value in tables.items() if not isinstance(value, dict)] + inner
-        assert sorted(key.replace("most", "most_people") for key in keys) == sorted(DEFAULTS)
+        assert sorted([key.replace("most", "most_people") for key in keys] + ["conditions"]) == sorted(DEFAULTS)
+        assert "# [conditions." in settings_text()
         lines = settings_text().splitlines()
         for key in set(keys) - {"background"}:  # explained with the other colour
             (at,) = (at for at, line in enumerate(lines) if line.startswith(f"{key} = "))
@@ -92,6 +94,70 @@ class TestReading:
     def test_a_change_is_checked_as_well(self):
         with pytest.raises(ValueError, match=r"\[questions\] practice"):
             dataclasses.replace(Settings(), practice=-1)
+
+
+class TestConditions:
+    def test_they_are_read_in_order_with_what_is_different_in_each(self, write):
+        settings = read_settings(
+            write("""
+            question = "Which is alike?"
+            [conditions."very old"]
+            share = 2
+            question = " Which is as old? "
+            [conditions.new]
+            """)
+        )
+        assert [(each.name, each.share) for each in settings.conditions] == [("very old", 2), ("new", 1)]
+        asked = [settings.in_condition(name).question for name in ("very old", "new", "")]
+        assert asked == ["Which is as old?", "Which is alike?", "Which is alike?"]
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("[conditions]\na = 3\nb = 4", "write [conditions.NAME] on a line of its own"),
+            ("[conditions.a]\nquestoin = 'x'\n[conditions.b]", "'questoin' in [conditions.a]; did you mean question?"),
+            ("[conditions.a]\nshare = 0\n[conditions.b]", "'a': share must be a whole number from 1 to 100, got 0"),
+            ("[conditions.a]\nshare = true\n[conditions.b]", "'a': share must be a whole number"),
+            ("[conditions.a]\nquestion = 3\n[conditions.b]", "'a': question must be text in double quotes, got 3"),
+            ("[conditions.a]", "has one condition alone"),
+            ("[conditions.'a/b']\n[conditions.b]", "'a/b': name a condition with"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, text, said, write):
+        assert said in refused(write(text))
+
+
+FACTS = {
+    "responsible": "the Institute", "contact": "me@example.org", "purpose": "to learn about birds",
+    "storage_place": "in our cellar",
+    "storage_period": "ten years", "authority": "the Authority",
+}  # fmt: skip
+
+
+class TestNotice:
+    @pytest.mark.parametrize("language", ["en", "de"])
+    def test_the_template_has_all_facts(self, language):
+        text = notice_text(Settings(language=language, **FACTS))
+        assert all(text.count(fact) == 1 for fact in FACTS.values())
+        assert "{" not in text
+
+    def test_there_is_none_without_facts(self):
+        assert notice_text(Settings()) == ""
+
+    def test_a_text_of_ones_own_gets_the_facts_that_it_names(self):
+        settings = Settings(notice="Write to {contact}.", contact="{purpose}", language="fr")
+        assert notice_text(settings) == "Write to {purpose}."
+
+    def test_missing_facts_are_named(self, write):
+        text = '[data_protection]\nresponsible = "x"\ncontact = "y"\nstorage_place = "z"\nauthority = "a"'
+        assert "[data_protection] lacks purpose, storage_period" in refused(write(text))
+        assert "lacks contact," in refused(write('[data_protection]\nnotice = "Write to {contact}."'))
+        assert "in braces there may be" in refused(write('[data_protection]\nnotice = "Write to {me}."'))
+
+    def test_where_there_is_no_template_one_must_be_written(self, write):
+        text = settings_text(language="es", **FACTS)
+        assert "has a template in en and de, and language is 'es'" in refused(write(text))
+        assert read_settings(write(settings_text(language="es", notice="Aviso", **FACTS))).notice == "Aviso"
 
 
 class TestWhatIsNoSetting:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event, select
 
-from nearer.survey.store import MIGRATIONS, Busy, Database, Writer, facts, read_fact, write_fact
+from nearer.survey.store import MIGRATIONS, Busy, Database, Writer, facts, people, read_fact, write_fact
 
 
 @pytest.fixture
@@ -132,6 +132,27 @@ def test_tables_of_a_later_version_are_refused(tmp_path):
         write_fact(connection, "version", str(len(MIGRATIONS) + 1))
     with pytest.raises(ValueError, match="later version of nearer"):
         Database(f"sqlite:///{tmp_path / 'answers.sqlite'}")
+
+
+def test_tables_of_the_version_before_are_brought_up_to_date(tmp_path):
+    url = f"sqlite:///{tmp_path / 'answers.sqlite'}"
+    Database(url).close()
+    with sqlite3.connect(tmp_path / "answers.sqlite") as connection:
+        for table, column in (("people", "condition"), ("people", "question_list"), ("questions", "correct")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE facts SET value = '1' WHERE name = 'version'")
+        connection.execute(
+            "INSERT INTO people (name, session, external, code, began, left_out) VALUES ('ann', 'x', '', 'y', 0, 0)"
+        )
+    with pytest.raises(ValueError, match="earlier version of nearer"):
+        Database.to_read(url)
+    database = Database(url)
+    with database.reading() as connection:
+        assert connection.execute(select(people.c.name, people.c.condition, people.c.question_list)).all() == [
+            ("ann", "", "")
+        ]
+    database.close()
+    Database.to_read(url).close()
 
 
 def test_opening_again_changes_nothing(tmp_path):

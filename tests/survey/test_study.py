@@ -131,8 +131,9 @@ def test_a_refused_kind_changes_nothing(folder, asked):
 
 
 def problems(folder):
-    """Return what is wrong with a study, but that it has no text of consent."""
-    return [(each.severity, each.file, each.message) for each in check_study(folder) if "consent" not in each.message]
+    """Return what is wrong with a study, but that it has neither a text of consent nor a notice."""
+    found = [each for each in check_study(folder) if not {"consent", "responsible"} & {*each.settings}]
+    return [(each.severity, each.file, each.message) for each in found]
 
 
 def test_the_check_says_what_the_next_start_would(folder, serve):

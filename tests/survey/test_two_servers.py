@@ -98,6 +98,34 @@ def test_no_more_people_agree_than_there_are_places(two_servers):
         assert connection.execute(select(func.count()).where(people.c.consented.is_not(None))).scalar() == 10
 
 
+def test_people_who_agree_at_once_at_two_servers_fill_whole_blocks_of_conditions(two_servers):
+    conditions = {"conditions.a": {"share": 1}, "conditions.b": {"share": 1}, "conditions.c": {"share": 2}}
+    servers = two_servers(**conditions)
+    waiting = [servers[at % 2].person(consent=False) for at in range(20)]
+    replies = at_once(*(functools.partial(person.post, "/api/consent", {}) for person in waiting))
+    assert {reply.status_code for reply in replies} == {200}
+    with servers[0].writer.database.engine.connect() as connection:
+        found = connection.execute(select(people.c.condition, func.count()).group_by(people.c.condition)).all()
+    assert dict(found) == {"a": 5, "b": 5, "c": 10}
+
+
+def test_of_an_answer_and_a_cant_tell_at_once_one_is_kept(two_servers):
+    """Two tabs of one person: whichever comes first stays."""
+    here, there = two_servers(questions={"per_person": 10, "practice": 0, "cant_tell": True})
+    person = here.person()
+    other = person.at(there)
+    first = {}
+    for _ in range(10):
+        number = person.state()["next"][0]["id"]
+        replies = at_once(*(functools.partial(each.answer, number, how) for each, how in ((person, (0,)), (other, ()))))
+        assert [reply.status_code for reply in replies] == [200, 200]
+        assert all(reply.json()["saved"] == [number] for reply in replies)
+        first[number] = next(row.chosen for row in here.rows() if row.question == number)
+    assert person.state()["phase"] == "done"
+    assert {row.question: row.chosen for row in there.rows()} == first
+    assert set(first.values()) <= {"", "0"}
+
+
 def take_part_twice(person, servers, rng):
     """Answer and take back the same questions at two servers; return what both confirmed, by question."""
     pair = [person.at(served) for served in servers]

@@ -26,11 +26,9 @@ ACCENT, SECOND = PALETTE["DMOE"], PALETTE["GNMDS"]
 
 
 def new_figure(width: float, height: float, *, constrained: bool = True) -> Figure:
-    """Return an empty figure of a size in inches, or say how to install matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need matplotlib; install it with: pip install matplotlib") from error
+    """Return an empty figure of a size in inches."""
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained" if constrained else None)
 
 

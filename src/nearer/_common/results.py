@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import reprlib
 import types
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import cache
@@ -38,6 +37,7 @@ import numpy as np
 
 from nearer._common.figures import save_figure
 from nearer._common.files import write_text
+from nearer._common.html import html_block
 from nearer._common.json_files import plain_values
 from nearer._common.tables import csv_text
 
@@ -87,7 +87,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values for JSON, with what follows from them and readers ask for."""
-        found = {key: _plain(getattr(self, each.name)) for key, each in _stored(type(self)).items()}
+        found = {key: _plain(getattr(self, each.name)) for key, each in stored_fields(type(self)).items()}
         return found | {key: _plain(value) for key, value in self._derived().items()}
 
     @classmethod
@@ -100,16 +100,16 @@ class Result:
             reject(where or cls.__name__, "an object", values)
         missing = [
             key
-            for key, each in _stored(cls).items()
+            for key, each in stored_fields(cls).items()
             if each.default is MISSING and each.default_factory is MISSING and key not in values
         ]
         if missing:
             raise ValueError(f"{where or cls.__name__} lacks {', '.join(missing)}")
-        types_of = _types_of(cls)  # type: ignore[arg-type]  # mypy takes classes for unhashable
+        kinds = types_of(cls)  # type: ignore[arg-type]  # mypy takes classes for unhashable
         prefix = f"{where}." if where else ""
         given = {
-            each.name: _restored(types_of[each.name], values[key], f"{prefix}{key}")
-            for key, each in _stored(cls).items()
+            each.name: _restored(kinds[each.name], values[key], f"{prefix}{key}")
+            for key, each in stored_fields(cls).items()
             if key in values
         }
         return cls(**given)
@@ -120,6 +120,9 @@ class Result:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return html_block(type(self).__name__, self.summary().splitlines(), self.tables())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the result and return the Axes."""
@@ -148,14 +151,10 @@ class Result:
 
 
 def save_figures(folder: Path, figures: Mapping[str, Callable[[], Axes]]) -> list[str]:
-    """Draw figures as PNG and PDF and return the names of the files; none, and a warning, without matplotlib."""
+    """Draw figures as PNG and PDF and return the names of the files."""
     names: list[str] = []
     for name, draw in figures.items():
-        try:
-            ax = draw()
-        except ImportError as error:  # matplotlib is an extra
-            warnings.warn(f"no figure was drawn: {error}", UserWarning, stacklevel=3)
-            return names
+        ax = draw()
         for ending in ("png", "pdf"):
             save_figure(ax, folder / f"{name}.{ending}")
             names.append(f"{name}.{ending}")
@@ -173,14 +172,14 @@ def reject(where: str, wanted: str, value: Any) -> NoReturn:
     raise ValueError(f"{where} must be {wanted}; got {reprlib.repr(value)}")
 
 
-def _stored(cls: type) -> dict[str, Field[Any]]:
+def stored_fields(cls: type) -> dict[str, Field[Any]]:
     """Return the fields that `to_dict` has, by their keys."""
     stored = [each for each in fields(cls) if each.metadata.get("stored", True)]
     return {each.metadata.get("key", each.name): each for each in stored}
 
 
 @cache
-def _types_of(cls: type) -> dict[str, Any]:
+def types_of(cls: type) -> dict[str, Any]:
     """Return the types of fields, which are evaluated from text once."""
     return get_type_hints(cls, include_extras=True)
 

@@ -1,6 +1,7 @@
 """Checks of answers before a map is made of them, and of the model that was fitted to them."""
 
 from nearer._common.findings import Finding
+from nearer.checking.dissimilarities import check_dissimilarities
 from nearer.checking.doctor import check, check_errors
 from nearer.checking.findings import Findings
 from nearer.checking.messages import Message, message_of
@@ -13,6 +14,7 @@ __all__ = [
     "PredictiveCheck",
     "PredictiveChecks",
     "check",
+    "check_dissimilarities",
     "check_errors",
     "message_of",
     "predictive_checks",

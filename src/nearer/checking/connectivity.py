@@ -42,15 +42,25 @@ def check_counts(context: Context) -> Iterator[Finding]:
     }
     context.counts |= counts
     yield Finding("counts", "note", numbers=counts | {"kind": answers.kind})
-    undecided = context.n_undecided / max(context.n_given, 1)
-    if undecided >= _UNDECIDED_WARNING_SHARE:
-        yield Finding("undecided", "warning", numbers={"share": undecided})
+    if context.n_undecided:
+        yield _undecided(context)
     if report.n_bad:
         share = report.n_bad / (report.n_bad + context.n_given)
         numbers = {"n_rows": report.n_bad, "share": share, "rows": report.bad_rows[:3]}
         yield Finding("bad-rows", "warning" if share > _BAD_ROWS_WARNING_SHARE else "note", numbers=numbers)
     for each in report.findings:
         yield Finding("reading", "note", numbers={"finding": each, "file": answers.source})
+
+
+def _undecided(context: Context) -> Finding:
+    """Return how many answers are "can't tell", and how many of them each person gave."""
+    share = context.n_undecided / context.n_given
+    by_person = sorted(context.answers.report.undecided.items(), key=lambda each: -each[1])
+    if sum(count for _, count in by_person) < context.n_undecided:  # of some of the answers the people are not known
+        by_person = []
+    severity: Severity = "warning" if share >= _UNDECIDED_WARNING_SHARE else "note"
+    numbers = {"share": share, "n_undecided": context.n_undecided, "n_answers": [count for _, count in by_person]}
+    return Finding("undecided", severity, numbers=numbers, concerned=tuple(person for person, _ in by_person))
 
 
 def check_unseen(context: Context) -> Iterator[Finding]:

@@ -54,7 +54,7 @@ class Context:
         self.reliability: AnnotatorReliability | None = None
         self.n_objects = n = self.comparisons.n_objects  # on the list, seen or not
         near_far = near_far_codes(self.comparisons.oriented, n)
-        codes, positions = np.unique(np.concatenate(near_far), return_inverse=True)
+        codes, positions = factorize(np.concatenate(near_far))
         self.n_pairs = len(codes)  # different ones that occur
         self.pairs: IntArray = np.column_stack(np.divmod(codes, n))  # the objects of each, (n_pairs, 2)
         self.near, self.far = np.split(positions.astype(np.int64), 2)  # pairs of each comparison, (m,)
@@ -109,7 +109,9 @@ class Context:
     def n_split(self) -> int:
         """How many answers are "can't tell", split into half an answer each way."""
         both_ways = is_tied(replace(self.comparisons, trials=self.answers.answer_of))
-        return len(self.answers) - len(np.unique(self.answers.answer_of[~both_ways]))
+        has_decided = np.zeros(len(self.answers), dtype=bool)
+        has_decided[self.answers.answer_of[~both_ways]] = True
+        return int(np.count_nonzero(~has_decided))
 
     @property
     def n_undecided(self) -> int:
@@ -142,10 +144,12 @@ class Context:
     @cached_property
     def n_questions_per_object(self) -> IntArray:
         """In how many different questions each object is, shape (n,)."""
-        first = np.unique(self.questions, return_index=True)[1]
-        quadruplets = np.sort(self.comparisons.quadruplets[first], axis=1)
-        new = np.column_stack([np.ones(len(first), bool), np.diff(quadruplets, axis=1) > 0])
-        return np.bincount(quadruplets[new], minlength=self.n_objects)
+        low, high = (self.pairs[of] for of in self._question_pairs)
+        i, j, l, k = *low.T, *high.T  # noqa: E741
+        counts = np.zeros(self.n_objects, dtype=np.int64)
+        for objects in (i, j, l[(l != i) & (l != j)], k[(k != i) & (k != j)]):
+            counts += np.bincount(objects, minlength=self.n_objects)
+        return counts
 
     @cached_property
     def n_answers_per_object(self) -> IntArray:

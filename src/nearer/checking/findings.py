@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from nearer._common.findings import SEVERITIES, Finding, Severity
 from nearer._common.formatting import pluralize, quote_all
+from nearer._common.html import html_block
 from nearer._common.json_files import plain_values
 from nearer.checking.messages import PERSON_FLAGS, message_of
 from nearer.evaluation.annotators import AnnotatorReliability
@@ -102,6 +103,10 @@ class Findings(Sequence[Finding]):
         """Return all findings with their text as plain values, ready for JSON."""
         found = [{**finding.to_dict(), **message_of(finding)._asdict()} for finding in self.items]
         return [{key: plain_values(each[key]) for key in each if key != "source"} for each in found]
+
+    def _repr_html_(self) -> str:
+        rows = [(each.severity, *message_of(each)[:2]) for each in self.items]
+        return html_block("Findings", [self.heading], {"worst first": [("severity", "finding", "what to do"), *rows]})
 
     def __str__(self) -> str:
         return "\n\n".join([self.heading, *map(format_finding, self.items)])

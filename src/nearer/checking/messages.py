@@ -11,6 +11,7 @@ from nearer._common.formatting import intcomma, percent, pluralize, quote, quote
 from nearer.checking.contradictions import MIN_QUESTIONS
 from nearer.checking.data_entry import MIN_SECONDS
 from nearer.checking.random_responders import FALSE_ALARM_RATE, MAX_SIMULATED_ANSWERS, MIN_CATCH_ACCURACY
+from nearer.data.dissimilarities import JUDGMENT_NOUNS, describe_judgments
 from nearer.evaluation.ceiling import OTHER_PREDICTORS, NoiseCeiling
 from nearer.evaluation.distances import DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.io.answers import TrialNumbers
@@ -25,6 +26,9 @@ PERSON_FLAGS = {
     "position-bias": "always one position",
     "position-runs": "one position in long runs",
     "too-fast": "too fast",
+    "constant-raters": "the same rating throughout",
+    "reversed-raters": "rates in reverse",
+    "unrelated-raters": "agrees with nobody",
 }
 
 
@@ -44,6 +48,7 @@ def message_of(finding: Finding) -> Message:
 
 
 _Numbers: TypeAlias = Mapping[str, Any]
+_MAX_LISTED = 10  # people in an example
 
 
 def _people(finding: Finding, numbers: _Numbers, row: Callable[[Any], str]) -> list[str]:
@@ -70,6 +75,69 @@ def _counts(_: Finding, numbers: _Numbers) -> Message:
         f"{pluralize(n_answers, 'answer')}{trials}{people} about {pluralize(numbers['n_objects'], 'object')}{expanded}",
         f"Asked as {numbers['kind']} questions{'; ' if also else ''}{' and '.join(also)}.",
     )
+
+
+def _undecided(finding: Finding, numbers: _Numbers) -> Message:
+    advice = (
+        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more."
+        if finding.severity == "warning"
+        else "They say nothing about distances."
+    )
+    by_person = list(zip(finding.concerned, numbers["n_answers"], strict=True))
+    listed = [f"{quote(person)}: {n}" for person, n in by_person[:_MAX_LISTED]]
+    if others := by_person[_MAX_LISTED:]:
+        listed.append(f"{pluralize(len(others), 'other')}: {sum(n for _, n in others)} together")
+    return Message(f'{percent(numbers["share"])} of the answers are "can\'t tell"', advice, listed)
+
+
+def _judgments(_: Finding, numbers: _Numbers) -> Message:
+    people = "" if numbers["n_people"] is None else f" by {pluralize(numbers['n_people'], 'person', 'people')}"
+    n_pairs, n_bad = numbers["n_pairs"], numbers["n_bad"]
+    bad = f" {pluralize(n_bad, 'row was', 'rows were')} skipped." if n_bad else ""
+    return Message(
+        f"{pluralize(numbers['n_answers'], *JUDGMENT_NOUNS[numbers['kind']])}{people} of {pluralize(n_pairs, 'pair')} "
+        f"of {pluralize(numbers['n_objects'], 'object')}",
+        f"Data of kind {numbers['kind']}, for NonmetricMDS. "
+        f"{describe_judgments(numbers['kind'], numbers['high_is'], numbers['known_by'])}{bad}",
+    )
+
+
+def _unjudged_groups(_: Finding, numbers: _Numbers) -> Message:
+    groups = sorted(numbers["groups"], key=len, reverse=True)
+    return Message(
+        f"The objects fall into {len(groups)} groups with no judged pair between them",
+        "No map can place them against each other; have pairs judged that mix them, or map each group alone.",
+        [f"{pluralize(len(group), 'object')}: {quote_all(group)}" for group in groups[:5]],
+    )
+
+
+def _asymmetric(_: Finding, numbers: _Numbers) -> Message:
+    rho = numbers["correlation"]
+    agree = "" if rho is None else f" (Spearman correlation {rho:.2f})"
+    warn = "; if the order matters, a symmetric map hides it" if rho is not None and rho < 0.5 else ""
+    differ, both = pluralize(numbers["n_differ"], "pair"), intcomma(numbers["n_pairs"])
+    return Message(
+        f"{differ} of {both} judged in both orders differ{agree}",
+        f"A map takes their mean; on average they differ by {numbers['mean']:.3g}{warn}.",
+    )
+
+
+def _far_judgments(_: Finding, numbers: _Numbers) -> Message:
+    listed = ", ".join(f"{value:g}" for value in numbers["values"])
+    turned = " (after similarities were turned round)" if numbers["turned"] else ""
+    return Message(
+        f"{pluralize(numbers['n'], 'judgment lies', 'judgments lie')} far from all others: {listed}{turned}",
+        f"The others are from {numbers['low']:g} to {numbers['high']:g}. If these stand for missing ones, or are "
+        "typing errors, --scale LOW,HIGH --skip-bad leaves them out.",
+    )
+
+
+def _raters(title: tuple[str, str], text: str) -> Callable[[Finding, _Numbers], Message]:
+    def message(finding: Finding, numbers: _Numbers) -> Message:
+        listed = _people(finding, numbers, lambda rho: f"Spearman correlation {rho:.2f} with the mean of the others")
+        return Message(_count(finding, *title), text, listed)
+
+    return message
 
 
 def _bad_rows(_: Finding, numbers: _Numbers) -> Message:
@@ -106,14 +174,17 @@ def _undersampled(finding: Finding, numbers: _Numbers) -> Message:
 
 def _features_share(numbers: _Numbers) -> str:
     low, high = percent(numbers["low"]), percent(numbers["high"])
-    return f"they account for {percent(numbers['mean'])} of the variance of the places (95% interval {low} to {high})"
+    return (
+        f"they account for {percent(numbers['mean'])} of the variance of the coordinates (95% interval {low} to {high})"
+    )
 
 
 def _features_useless(_: Finding, numbers: _Numbers) -> Message:
     return Message(
-        f"The features {quote(numbers['features'])} say little about the answers",
-        "They have nothing to do with what people judged, or their rows belong to other objects than their labels say, "
-        "as after sorting one column; look at some rows. The map hardly depends on them: mend them, or leave them out.",
+        f"The features {quote(numbers['features'])} explain little of the answers",
+        "They may be unrelated to what people judged, add nothing to the other sets, or be misaligned, with rows that "
+        "belong to other objects, as after sorting one column; look at some rows. The map hardly depends on them: "
+        "correct them, or leave them out.",
         (_features_share(numbers),),
     )
 
@@ -541,6 +612,7 @@ def _distances(finding: Finding, numbers: _Numbers) -> Message:
 
 _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "articulation-points": _articulation_points,
+    "asymmetric": _asymmetric,
     "at-chance": _at_chance,
     "bad-rows": _bad_rows,
     "catch": _catch,
@@ -556,6 +628,11 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "constant-position": lambda _, numbers: Message(
         f"{percent(numbers['share'])} of the answers choose {_position(numbers['position'], numbers['n_positions'])}",
         "If the chosen object was always written there, say so when reading; else the options were not shuffled.",
+    ),
+    "constant-raters": lambda finding, _: Message(
+        _count(finding, "person gives", "people give") + " the same rating to all pairs",
+        "That orders nothing, and is left out.",
+        (quote_all(finding.concerned, 10),),
     ),
     "contradictions": _contradictions,
     "copies": _copies,
@@ -582,18 +659,24 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "features-missing": _features_missing,
     "features-unasked": _features_unasked,
     "features-unclear": lambda _, numbers: Message(
-        f"How much the features {quote(numbers['features'])} say about the answers is not known yet",
+        f"It is not clear yet how much the features {quote(numbers['features'])} explain of the answers",
         "More answers will show it; the map relies on them only as far as they agree with the answers.",
         (_features_share(numbers),),
     ),
     "features-unmatched": _features_unmatched,
     "features-used": lambda _, numbers: Message(
-        f"The features {quote(numbers['features'])} say much about the answers",
-        "They make up for answers that nobody gave.",
+        f"The features {quote(numbers['features'])} explain much of the answers",
+        "With them, fewer answers are needed for the same error.",
         (_features_share(numbers),),
     ),
     "features-useless": _features_useless,
+    "far-judgments": _far_judgments,
     "few-anchors": _few_anchors,
+    "few-judged": lambda finding, numbers: Message(
+        f"{_count(finding, 'object is', 'objects are')} in {numbers['n_components']} judged pairs or fewer",
+        f"That leaves their place in {pluralize(numbers['n_components'], 'dimension')} open; have more pairs judged.",
+        [f"{quote(label)}: {n}" for label, n in zip(finding.concerned, numbers["n_judged"], strict=False)],
+    ),
     "few-partners": _few_partners,
     "fixed-order": Message(
         "The position of an option depends on which object it is",
@@ -626,8 +709,12 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "not-converged": lambda _, numbers: Message(
         f"The chains of the posterior disagree: R-hat of distances up to {numbers['rhat']:.2f}",
         f"The draws are worth {numbers['effective']:.0f} independent ones, so that ellipses and some distances would "
-        "come out differently with another seed; predictions depend on this much less. Fit again with "
-        "--set solver=thorough, which samples longer.",
+        "come out differently with another seed; predictions depend on this much less. "
+        + (
+            "More answers would help."
+            if numbers.get("is_thorough")
+            else "Fit again with --set solver=thorough, which samples longer."
+        ),
     ),
     "numbered-from-one": Message(
         "Object 0 is in no comparison, all others are",
@@ -640,7 +727,27 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "position-bias": _position_bias,
     "position-runs": _position_runs,
     "rather-few": _rule,
+    "judgments": _judgments,
+    "people-agree": lambda _, numbers: Message(
+        f"All {numbers['n_people']} people agree with the others",
+        f"Their median Spearman correlation with the mean of the others is {numbers['rho']:.2f}.",
+    ),
     "reading": _reading,
+    "reversed-raters": _raters(
+        ("person rates in reverse", "people rate in reverse"),
+        "The other way round than the others: they may have taken the scale to mean the opposite. Ask them, turn their "
+        "ratings round in the file, or leave them out (--exclude person=...).",
+    ),
+    "unjudged-groups": _unjudged_groups,
+    "unjudged-pairs": lambda _, numbers: Message(
+        f"{intcomma(numbers['n_pairs'])} of {pluralize(numbers['n_possible'], 'pair')} were judged by nobody",
+        "A map is made of the others.",
+    ),
+    "unrelated-raters": _raters(
+        ("person agrees with nobody", "people agree with nobody"),
+        "Their ratings are not related to the mean of the others (one-sided test at 5%); look at them, or leave "
+        "them out (--exclude person=...).",
+    ),
     "repeated-block": lambda _, numbers: Message(
         f"{pluralize(numbers['n_in_blocks'], 'answer')} come again in the same order",
         "A block of the file seems to be there twice; remove the copy, unless the same questions were asked twice.",
@@ -667,10 +774,7 @@ _MESSAGES: dict[str, Message | Callable[[Finding, _Numbers], Message]] = {
     "too-few": _rule,
     "transitive": _transitive,
     "trial-numbers": _trial_numbers,
-    "undecided": lambda _, numbers: Message(
-        f'{percent(numbers["share"])} of the answers are "can\'t tell"',
-        "So many mean that the questions are too hard or unclear; ask about objects that differ more, or explain more.",
-    ),
+    "undecided": _undecided,
     "undersampled-objects": _undersampled,
     "uneven-sampling": lambda finding, numbers: Message(
         f"Some objects are in {numbers['ratio']:.0f} times as many answers as others (the top tenth against the bottom "

@@ -189,10 +189,13 @@ def halves_of(
     seed: int,
     by: Grouping = "trials",
     unrestricted: OrdinalEmbedding | None = None,
+    n_splits: int = 5,
 ) -> SplitHalf:
     """Return how reproducible distances are, with the seed of a run; arguments as for `split_half`."""
     halves_seed = derive_seed(seed, _DISTANCES_SEED)
-    return split_half(method, comparisons, unrestricted=unrestricted, by=by, random_state=halves_seed)
+    return split_half(
+        method, comparisons, unrestricted=unrestricted, n_splits=n_splits, by=by, random_state=halves_seed
+    )
 
 
 def distances_finding(found: SplitHalf, n_components: int, maps: str = "") -> Finding:

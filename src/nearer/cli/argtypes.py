@@ -14,6 +14,7 @@ from pathlib import Path
 from nearer._common.formatting import intcomma, quote
 
 KINDS = ("triplet", "quadruplet", "odd-one-out", "most-central", "grid", "ranking", "ranked-grid")
+PAIR_KINDS = ("matrix", "ratings", "same-different", "confusions", "arrangement", "sorting")
 _MAX_COUNT = 10**9
 _MAX_DIMENSIONS = 1000
 _MAX_SECONDS = 10**7  # about four months
@@ -53,6 +54,18 @@ def real(low: float, high: float, needed: str, *, closed: bool = False) -> Calla
         return value
 
     return read
+
+
+def scale(text: str) -> tuple[float, float]:
+    """Return the ends of a scale, such as 1,7."""
+    ends = text.split(",")
+    try:
+        low, high = map(float, ends)
+    except ValueError:
+        low = high = nan
+    if not low < high:
+        raise ArgumentTypeError(f"two numbers are needed, the lower first, such as 1,7, not {quote(text)}")
+    return low, high
 
 
 positive = whole(1)

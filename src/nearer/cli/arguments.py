@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from nearer.cli.argtypes import KINDS, column_values, named_file, pairs, rule, seed, word
+from nearer.cli.argtypes import KINDS, PAIR_KINDS, column_values, named_file, pairs, rule, scale, seed, word
 from nearer.cli.process import complain
 
 if TYPE_CHECKING:
+    from nearer.data.dissimilarities import Dissimilarities
     from nearer.io import Answers
     from nearer.io.features import FeatureFile
     from nearer.io.multi_file import FileList
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FAILED = 2
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-_SURVEY_PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "sqlalchemy")
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,14 +83,26 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `nearer fit` wrote")
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
-    """Add files of answers, and the options that say how they are to be read."""
+def add_file(parser: argparse.ArgumentParser, *, of_pairs: bool = False) -> None:
+    """Add files of answers, or ``of_pairs`` of dissimilarities, and the options that say how they are to be read."""
     parser.add_argument(
         "file", type=Path, nargs="+", metavar="FILE",
-        help="answers: CSV, TSV, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, such as "
-        "one for each participant; or the folder of a study of `nearer survey`",
+        help="answers: CSV, TSV, Excel, Parquet, JSON lines or npz, an answer a row; or a folder, or several files, "
+        "such as one for each participant; or the folder of a study of `nearer survey`",
     )  # fmt: skip
-    add_reading(parser)
+    if not of_pairs:
+        add_reading(parser)
+        return
+    about = "how people were asked, or what was said of pairs of objects (default: inferred from the columns)"
+    add_reading(parser, {"choices": (*KINDS, *PAIR_KINDS), "help": about})
+    group = parser.add_argument_group("how to read ratings and matrices")
+    group.add_argument(
+        "--high-is", choices=("different", "similar"),
+        help="what a large number means (default: as the name of the column or the diagonal says, else different)",
+    )  # fmt: skip
+    group.add_argument(
+        "--scale", type=scale, metavar="LOW,HIGH", help="ends of the scale; ratings beyond them cannot be used"
+    )
 
 
 def add_features(parser: argparse._ActionsContainer, about: str, *, of_study: bool = False) -> None:
@@ -129,7 +141,11 @@ class _Merge(argparse.Action):
 def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = None) -> None:
     """Add the options of reading answers; ``kind``: arguments of ``--kind`` in place of the usual ones."""
     group = parser.add_argument_group("how to read the file")
-    usual = {"choices": KINDS, "help": "how people were asked (default: inferred from the names of the columns)"}
+    usual = {
+        "choices": KINDS,
+        "help": "how people were asked (default: inferred from the names of the columns); in numbers without column "
+        "names, the last is the odd one of an odd-one-out trial",
+    }
     group.add_argument("--kind", **(kind or usual))
     group.add_argument(
         "--columns", type=pairs, action=_Merge, default=None, metavar="ROLE=NAME,...",
@@ -138,6 +154,7 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
         "object that two columns make up",
     )  # fmt: skip
     group.add_argument("--preset", choices=("salmon", "jspsych", "cblearn"), help="the program that wrote the file")
+    group.add_argument("--sheet", type=word, metavar="NAME", help="which sheet of a workbook, if it has several")
     group.add_argument(
         "--first-is", metavar="VALUE",
         help="the answer that stands for the first option, where answers are numbers, truth values or keys, such as 1",
@@ -151,6 +168,11 @@ def add_reading(parser: argparse.ArgumentParser, kind: dict[str, Any] | None = N
     group.add_argument(
         "--separate-labels", action="store_true",
         help="columns hold different objects by design, such as anchors that are never options",
+    )  # fmt: skip
+    group.add_argument(
+        "--names", type=Path, metavar="FILE",
+        help="names of the objects, where the answers hold numbers that count from 0: a name a line, or a table with a "
+        "column uniqueID or name",
     )  # fmt: skip
     add_selecting(parser)
 
@@ -197,6 +219,7 @@ def read_file(
             options.kind,
             columns=options.columns,
             preset=options.preset,
+            sheet=options.sheet,
             skip_bad=options.skip_bad,
             undecided=options.undecided,
             weight_by_confidence=options.weight_by_confidence,
@@ -207,6 +230,7 @@ def read_file(
             also=also,
             catch=options.catch,
             separate_labels=options.separate_labels or known_labels or study is not None,
+            names=options.names,
         )
     if study is not None:
         answers = study.named(answers)
@@ -214,6 +238,54 @@ def read_file(
         for line in _report_lines(answers):
             log_note(line)
     return answers
+
+
+def read_data(options: argparse.Namespace, verbose: bool = True) -> Answers | Dissimilarities:
+    """Return the answers in the files that the options name, or the dissimilarities.
+
+    Files that hold no answers to questions are tried as dissimilarities, which are recognized by their layout.
+    """
+    if options.kind in PAIR_KINDS or options.high_is or options.scale:
+        return _read_pairs(options, verbose)
+    try:
+        return read_file(options, verbose)
+    except ValueError as error:
+        from nearer.io import BadAnswers
+        from nearer.io.columns import AmbiguousColumns
+
+        is_recognized = isinstance(error, BadAnswers) or (isinstance(error, AmbiguousColumns) and error.kinds)
+        if options.kind is not None or is_recognized or any(map(is_study, options.file)):
+            raise
+        from nearer.io.dissimilarities import proposed_command
+        from nearer.io.matrices import UnclearMatrix
+
+        try:
+            return _read_pairs(options, verbose)
+        except UnclearMatrix:
+            raise
+        except (ValueError, OSError):
+            proposed = proposed_command(options.file, options.sheet)
+        raise ValueError(f"{error}{proposed}") if "\nTry:" not in str(error) else error from None
+
+
+def _read_pairs(options: argparse.Namespace, verbose: bool) -> Dissimilarities:
+    from nearer.io import read_dissimilarities
+
+    if options.catch or options.preset or options.first_is is not None:
+        raise ValueError("--catch, --preset and --first-is are for answers to questions; leave them out")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # each is among the findings
+        data = read_dissimilarities(
+            options.file, options.kind, columns=options.columns, sheet=options.sheet, high_is=options.high_is,
+            scale=options.scale, skip_bad=options.skip_bad, keep=_together(options.keep),
+            exclude=_together([*options.exclude, *map(_people_in, options.exclude_from)]), where=options.where,
+        )  # fmt: skip
+    if verbose:
+        from nearer.io.messages import sentence as sentence_of
+
+        for finding in data.findings:
+            log_note(sentence_of(finding))
+    return data
 
 
 def _report_lines(answers: Answers) -> Iterator[str]:
@@ -324,6 +396,5 @@ def sentence(error: Exception, out: Path | None = None) -> str:
         return f"{where}cannot be used: {error.strerror.lower()}{advice}"
     if isinstance(error, ModuleNotFoundError) and str(error).startswith("No module named"):
         package = (error.name or "").partition(".")[0]
-        packages = _SURVEY_PACKAGES if package in _SURVEY_PACKAGES else (package,)
-        return f"this needs {package}; install it with: pip install {' '.join(packages)}"
+        return f"this needs {package}; install it with: pip install {package}"
     return str(error) or type(error).__name__

@@ -34,10 +34,10 @@ Choose the next questions of a study: those whose answers are most informative a
   nearer ask answers.csv --objects more.txt -n 200 -o q.csv    add objects to it
   nearer ask --features vectors.csv -n 100 -o questions.csv    begin one with objects of which something is known
 
-The ending of -o is the format: .csv for anything, .json for jsPsych, .txt for Qualtrics. With --participants each of
-them gets a list of -n questions, and nobody gets a question twice. A share of the questions is random: chosen ones are
-harder than others, so that only the random ones give an unbiased error. The column purpose marks them; keep it with
-the answers for the next `nearer ask`."""
+The ending of -o is the format: .csv for anything, .json for jsPsych, .txt for Qualtrics, .jsonl for programs. With
+--participants each of them gets a list of -n questions, and nobody gets a question twice. A share of the questions is
+random: chosen ones are harder than others, so that only the random ones give an unbiased error. The column purpose
+marks them; keep it with the answers for the next `nearer ask`."""
 _PLAN = """\
 How many answers does a study need? Simulate studies of so many objects, with answers as noisy as expected, and find
 the number that brings the error of the map down to the target, with an interval, the curve and the cost.
@@ -78,7 +78,7 @@ def _add_ask(commands: Commands) -> None:
     )  # fmt: skip
     parser.add_argument("-o", "--out", type=Path, required=True, metavar="FILE", help="file of the questions")
     parser.add_argument(
-        "--format", choices=("csv", "jspsych", "qualtrics"), help="format of the file (default: by its ending)"
+        "--format", choices=("csv", "jspsych", "qualtrics", "jsonl"), help="format of the file (default: by its ending)"
     )
     parser.add_argument(
         "--objects", type=Path, metavar="FILE",

@@ -14,7 +14,10 @@ It is simulated, with a careless person, catch questions and two groups who perc
 README.txt lists what is planted. Existing files are never overwritten.
 
 With --lab it is a folder such as labs have: 40 people, a file each, some in another layout, with a practice block, a
-test run, an empty file, and two random responders. Two groups perceive a third of the instruments differently."""
+test run, an empty file, and two random responders. Two groups perceive a third of the instruments differently.
+
+With --things it is 20,000 odd-one-out trials about 200 objects, in the format of THINGS and VICE: three numbers a line,
+the last one odd, and a file of names."""
 
 
 _DEMO = """\
@@ -28,6 +31,7 @@ def add(commands: Commands) -> None:
         commands, "example", "write the files of a study to try things on", _EXAMPLE, command=_example
     )
     example.add_argument("folder", type=Path, metavar="DIR", help="folder of the files")
+    example.add_argument("--things", action="store_true", help="trials as those of THINGS, in the format of its files")
     example.add_argument("--lab", action="store_true", help="a messy folder of 40 files, one for each participant")
     demo = add_command(commands, "demo", "learn and draw a map of colors", _DEMO, command=_demo)
     demo.add_argument(
@@ -45,10 +49,15 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _example(options: argparse.Namespace) -> int:
-    from nearer.datasets.example import write_example
+    from nearer.datasets.example import write_example, write_things_like
     from nearer.datasets.lab_files import write_lab
 
-    if options.lab:
+    if options.lab and options.things:
+        raise ValueError("--lab and --things are two examples; choose one")
+    if options.things:
+        files, steps = write_things_like(options.folder), _steps_of_things(options.folder)
+        shown = ", ".join(files)
+    elif options.lab:
         files, steps = write_lab(options.folder), _steps_of_lab(options.folder)
         shown = f"{files[0]}, ..., {', '.join(files[-4:])}"
     else:
@@ -63,6 +72,12 @@ def _steps(folder: Path) -> list[str]:
     answers, attributes, results = _quoted(folder, "answers.csv", "attributes.csv", "map")
     report = f"nearer report {results} --attributes {attributes}"
     return [f"nearer check {answers}", f"nearer fit {answers} -o {results}", report]
+
+
+def _steps_of_things(folder: Path) -> list[str]:
+    triplets, names, results = _quoted(folder, "triplets.txt", "unique_id.txt", "map")
+    reading = f"{triplets} --kind odd-one-out --names {names}"
+    return [f"nearer check {reading}", f"nearer fit {reading} -o {results}", f"nearer report {results}"]
 
 
 def _steps_of_lab(folder: Path) -> list[str]:

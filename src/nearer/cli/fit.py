@@ -23,6 +23,7 @@ from nearer.cli.arguments import (
     log_note,
     log_step,
     print_result,
+    read_data,
     read_file,
     report_error,
 )
@@ -31,7 +32,8 @@ from nearer.study.methods import METHOD_CLASSES
 
 if TYPE_CHECKING:
     from nearer.checking import Findings
-    from nearer.study import Study
+    from nearer.data.dissimilarities import Dissimilarities
+    from nearer.study import DissimilarityStudy, Study
     from nearer.study.update import Changes
 
 _CHECK = """\
@@ -42,11 +44,12 @@ _FIT = """\
 Learn a map from a file of answers, and find out how far to trust it.
 
 By default it samples the posterior: all maps that the answers leave possible, with their number of dimensions, the
-noise of the answers and the reliability of people. Where that would take minutes, with more than some 200,000 different
-answers or thousands of objects, held-out answers choose among faster methods (--method best) and the number of
-dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and distances_spread.csv (between all objects,
-up to 1,000 of them, and how well each distance is known), model.json and model.npz (for `nearer score` and `nearer
-place`), figures, log.txt (versions, seed and settings) and results.json, from which `nearer report DIR` makes a page.
+noise of the answers and the reliability of people. With many answers a normal approximation takes the place of samples;
+with fewer than 300 for each object, or more than 5,000 objects, held-out answers choose among faster methods (--method
+best) and the number of dimensions. DIR gets embedding.csv (the map, with labels), distances.csv and
+distances_spread.csv (between all objects, up to 1,000 of them, and how well each distance is known), model.json and
+model.npz (for `nearer score` and `nearer place`), figures, log.txt (versions, seed and settings) and results.json, from
+which `nearer report DIR` makes a page.
 The same file, seed and versions give the same map. Ctrl-C keeps what was found until then.
 
 Where `nearer check` would find an error, so that no map of the answers can be right, fit stops with status 1; with
@@ -62,7 +65,7 @@ were as far as the answers leave them there. New objects are welcome. OUT gets a
 def add(commands: Commands) -> None:
     """Add the commands."""
     check = add_command(commands, "check", "find out what is wrong with a file of answers", _CHECK, command=_check)
-    add_file(check)
+    add_file(check, of_pairs=True)
     check.add_argument(
         "--dimensions", type=dimensions, metavar="P",
         help="dimensions of the map that the answers are for (default: 2, or those of study.toml)",
@@ -70,12 +73,12 @@ def add(commands: Commands) -> None:
     add_features(check, "to see whether they fit the answers", of_study=True)
     add_seed(check)
     fit = add_command(commands, "fit", "learn a map from a file of answers", _FIT, command=_fit)
-    add_file(fit)
+    add_file(fit, of_pairs=True)
     fit.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the results")
     group = fit.add_argument_group("what to fit")
     group.add_argument(
         "--method", choices=tuple(METHOD_CLASSES), default="auto",
-        help="method (default: auto, which is posterior, or best for large files)",
+        help="method (default: auto, which is posterior, or best for many objects with few answers each)",
     )  # fmt: skip
     group.add_argument(
         "--dimensions", type=dimensions, metavar="P",
@@ -124,9 +127,12 @@ def _add_anyway(parser: argparse._ActionsContainer) -> None:
 def _check(options: argparse.Namespace) -> int:
     from nearer.checking import check
     from nearer.checking.findings import format_finding
+    from nearer.data.dissimilarities import Dissimilarities
     from nearer.io.column_checks import columns_line
 
-    answers = read_file(options, verbose=False)  # the notes are among the findings
+    answers = read_data(options, verbose=False)  # the notes are among the findings
+    if isinstance(answers, Dissimilarities):
+        return _check_pairs(options, answers)
     sets = [each.features for each in features_of(options)]
     findings = check(answers, n_components=dimension_of(options) or 2, random_state=options.seed, features=sets)
     report = answers.report
@@ -143,11 +149,37 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if findings.worst == "error" else 0
 
 
+def _check_pairs(options: argparse.Namespace, data: Dissimilarities) -> int:
+    """Print what is wrong with dissimilarities."""
+    from nearer.checking import check_dissimilarities
+    from nearer.checking.findings import format_finding
+
+    findings = check_dissimilarities(data, n_components=dimension_of(options) or 2)
+    read = ", ".join(f"{role} = {name}" for role, name in data.columns.items())
+    heading = [findings.heading, f"read: {read or 'a square matrix'}"]
+    figures = {
+        "file": data.source, "kind": data.kind, "columns": data.columns, "high_is": data.high_is,
+        "known_by": data.known_by, "worst": findings.worst, "findings": findings.to_dicts(),
+        "counts": dict(findings.counts),
+    }  # fmt: skip
+    print_result(options, "\n\n".join(["\n".join(heading), *map(format_finding, findings)]), figures)
+    return 1 if findings.worst == "error" else 0
+
+
 def _fit(options: argparse.Namespace) -> int:
     from nearer._common.progress import elapsed_time
 
     with elapsed_time("loading"):
-        from nearer.study import ErroneousAnswers, Provenance, RunSettings, StudyInterrupted, run_study
+        from nearer.data.dissimilarities import Dissimilarities
+        from nearer.study import (
+            ErroneousAnswers,
+            Provenance,
+            RunSettings,
+            StudyInterrupted,
+            run_dissimilarity_study,
+            run_study,
+        )
+        from nearer.study.dissimilarities import DissimilarityStudy
         from nearer.study.folder import has_study, refuse_input
 
     given: dict[str, Any] = {
@@ -162,20 +194,49 @@ def _fit(options: argparse.Namespace) -> int:
     }
     RunSettings(**given)  # what is wrong with them is found before the file is read
     refuse_input([*options.file, *(path for _, path in options.features)], options.out)
-    answers, features = read_file(options), features_of(options)
+    answers, features = read_data(options), features_of(options)
     sets = tuple(each.features for each in features)
     settings = RunSettings(n_components=dimension_of(options), **given, features=sets)
     replaces = has_study(options.out)
     provenance = Provenance.of_files(files_of(options), options.arguments, options.title, features)
+    study: Study | DissimilarityStudy
     try:
-        study = run_study(answers, settings, options.out, provenance, despite_errors=options.anyway, log_step=log_step)
+        if isinstance(answers, Dissimilarities):
+            study = run_dissimilarity_study(
+                answers, settings, options.out, provenance, despite_errors=options.anyway, log_step=log_step
+            )
+        else:
+            study = run_study(
+                answers, settings, options.out, provenance, despite_errors=options.anyway, log_step=log_step
+            )
     except ErroneousAnswers as error:
         return _stop(options, error.findings, "fit")
     except StudyInterrupted as stop:
         return report_error(f"stopped; {stop}", INTERRUPTED)
     if replaces:
         log_note(f"the results of an earlier run in {options.out} were replaced")
-    return _print_study(options, study)
+    return _print_pairs(options, study) if isinstance(study, DissimilarityStudy) else _print_study(options, study)
+
+
+def _print_pairs(options: argparse.Namespace, study: DissimilarityStudy) -> int:
+    """Print what was found of dissimilarities."""
+    from nearer.report.verdict import verdict
+
+    results = study.results
+    assert results is not None
+    judged, error = verdict(results), results.error
+    folder = shlex.quote(str(options.out))
+    text = [study.summary(), *judged.lines, f"written to {options.out}; for a page to look at: nearer report {folder}"]
+    figures = {
+        "folder": str(options.out), "files": study.files, "kind": study.data.kind, "n_objects": study.data.n_objects,
+        "n_answers": study.data.n_answers, "dimensions": results.n_components, "method": results.settings.method,
+        "stress": study.model.stress_, "error": None if error is None else error.held_out,
+        "error_interval": None if error is None else [error.low, error.high], "reliability": results.reliability,
+        "ellipse_size": results.ellipse_size, "verdict": judged.lines, "trust": judged.trust,
+        "findings": study.findings.worst, "notes": study.notes,
+    }  # fmt: skip
+    print_result(options, "\n".join(text), figures)
+    return 0
 
 
 def _value(text: str) -> Any:

@@ -53,6 +53,10 @@ def main(arguments: Sequence[str] | None = None, program: Program = NEARER) -> i
     interrupts = Interrupts()
     open_streams()
     try:
+        if "_ARGCOMPLETE" in os.environ:  # a shell asks how a line may go on
+            import argcomplete
+
+            argcomplete.autocomplete(_parser(program))
         if arguments is None:
             interrupts.watch()
         return interrupts.over(_run(program, sys.argv[1:] if arguments is None else list(arguments), interrupts))
@@ -73,6 +77,11 @@ def _run(program: Program, arguments: list[str], interrupts: Interrupts) -> int:
     if not arguments:
         parser.print_help(sys.stderr)
         return FAILED
+    if sorted(arguments) == ["--verbose", "--version"]:
+        from nearer.cli.environment import describe_environment
+
+        sys.stdout.write(describe_environment())
+        return 0
     options = parser.parse_args(arguments)
     options.arguments = list(map(printable, arguments))
     wrong = _check_environment()
@@ -122,7 +131,10 @@ def _parser(program: Program = NEARER, command: str = "") -> argparse.ArgumentPa
     from nearer.cli.arguments import Parser
 
     parser = Parser(prog=program.name, description=program.description)
-    parser.add_argument("--version", action="version", version=f"nearer {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"nearer {__version__}",
+        help="print the version and exit; with --verbose, also what a report of a defect needs",
+    )  # fmt: skip
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     modules = [program.commands[command]] if command in program.commands else dict.fromkeys(program.commands.values())
     for module in modules:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nearer._common.formatting import percent, pluralize, quote_all
-from nearer.cli.argtypes import axes_pair, dots, millimetres, pairs, points, word, words
+from nearer.cli.argtypes import axes_pair, dots, millimetres, pairs, points, positive, word, words
 from nearer.cli.arguments import Commands, add_command, add_folder, is_study, log_note, print_result
 
 if TYPE_CHECKING:
@@ -30,8 +30,10 @@ For the folder of a study of `nearer survey`, the map of the answers so far is m
 STUDY/map`, unless it is there already; pictures and the further columns of objects.csv are shown with it."""
 _FIGURE = """\
 Draw a figure for a paper of what `nearer fit` found: the map, a heat map of its distances with a tree of clusters, or
-how often answers agree with it (shepard). PDF, SVG or PNG by the ending; several -o write several files. No label lies
-on another or on a dot, text stays text, and the file is as large as --size says and the same each time."""
+how often answers agree with it (shepard). Of nonnegative dimensions (`nearer fit --method SPoSE`), a card for each with
+its top objects (--dimensions), or what some objects consist of (--profiles). PDF, SVG or PNG by the ending; several -o
+write several files. No label lies on another or on a dot, text stays text, and the file is as large as --size says and
+the same each time."""
 _MAP = "map"  # folder of the map in that of a study
 _ATTRIBUTES = "CSV with a column of labels and one for each attribute"
 
@@ -43,6 +45,10 @@ def add(commands: Commands) -> None:
     report.add_argument("-o", "--out", type=Path, metavar="FILE", help="the page (default: DIR/report.html)")
     report.add_argument("--title", help="title of the page")
     report.add_argument("--attributes", type=Path, metavar="FILE", help=f"{_ATTRIBUTES}, to color the map by")
+    report.add_argument(
+        "--names", type=Path, metavar="FILE",
+        help="names of dimensions, as the page saves them or as edited: they are kept in DIR",
+    )  # fmt: skip
     report.add_argument("--thumbnails", type=Path, metavar="FOLDER", help="pictures named after the objects")
     figure = add_command(commands, "figure", "draw a figure for a paper", _FIGURE, command=_figure)
     add_folder(figure)
@@ -54,6 +60,14 @@ def add(commands: Commands) -> None:
         "--kind", choices=("map", "shepard", "heatmap"), default="map", help="what is drawn (default: map)"
     )
     figure.add_argument("--title", help="title above the figure")
+    sparse = figure.add_argument_group("dimensions")
+    chosen = sparse.add_mutually_exclusive_group()
+    chosen.add_argument("--dimensions", action="store_true", help="a card for each reproducible dimension")
+    chosen.add_argument("--profiles", type=words, metavar="A,B,...", help="the dimensions of these objects")
+    sparse.add_argument(
+        "--top", type=positive, metavar="N",
+        help="objects on the card of a dimension (default: 8, or 6 with --images), or dimensions of an object (10)",
+    )  # fmt: skip
     _add_look(figure.add_argument_group("map"))
     group = figure.add_argument_group("paper")
     group.add_argument(
@@ -101,8 +115,9 @@ def _add_look(group: argparse._ArgumentGroup) -> None:
 def _report(options: argparse.Namespace) -> int:
     from nearer.report import write_report
     from nearer.study import read_results
+    from nearer.study.dimensions import read_names
     from nearer.study.figures import read_attributes
-    from nearer.study.folder import refuse_output
+    from nearer.study.folder import refuse_output, write_dimensions
 
     folder, stimuli = options.folder, None
     if is_study(options.folder):
@@ -121,6 +136,11 @@ def _report(options: argparse.Namespace) -> int:
     refuse_output(page, folder, [options.attributes])
     if page.suffix.lower() not in (".html", ".htm"):  # such as the file of answers, named by mistake
         raise ValueError(f"{page}: a page is written as .html; give the file this ending")
+    if options.names is not None:
+        if results.weights is None:
+            raise ValueError(f"{folder} has no dimensions to name; fit them with --method SPoSE")
+        results = results.with_names(read_names(options.names, results.n_components))
+        write_dimensions(results, folder)
     if options.title is not None:
         results = replace(results, title=options.title)
     if options.attributes is not None:
@@ -190,7 +210,8 @@ def _pictures_of(study: Path, stimuli: Stimuli) -> Path | None:
 def _figure(options: argparse.Namespace) -> int:
     from nearer.plotting.papers import Paper, check_endings, paper_font, save_paper
 
-    files = options.files or [options.folder / f"{options.kind}.pdf"]
+    kind = "dimensions" if options.dimensions else "profiles" if options.profiles else options.kind
+    files = options.files or [options.folder / f"{kind}.pdf"]
     check_endings(files)
     width, height = options.size
     paper = Paper(width, height, options.font_size, options.font or paper_font(), options.title)
@@ -212,7 +233,7 @@ def _figure(options: argparse.Namespace) -> int:
     size = [round(float(side) * 25.4, 3) for side in figure.get_size_inches()]
     figures: dict[str, Any] = {
         "files": [str(file) for file in written],
-        "kind": options.kind,
+        "kind": kind,
         "width_mm": size[0],
         "height_mm": size[1],
         "font": paper.font,
@@ -228,11 +249,26 @@ def _drawn(options: argparse.Namespace, paper: Paper) -> Drawn:
     from nearer.embedding.storage import load_model
     from nearer.plotting import plot_shepard
     from nearer.study import read_results
-    from nearer.study.figures import Drawn, MapLook, draw_heatmap_for_paper, draw_map_for_paper, read_attributes
+    from nearer.study.figures import (
+        Drawn,
+        MapLook,
+        draw_cards,
+        draw_heatmap_for_paper,
+        draw_map_for_paper,
+        draw_profiles,
+        draw_shepard,
+        read_attributes,
+    )
 
     results = read_results(options.folder)
+    if options.kind == "shepard" and results.dissimilarities is not None:
+        return Drawn(draw_shepard(results, paper), [], 0.0)
     if options.kind == "shepard":
         return Drawn(plot_shepard(load_model(options.folder), paper=paper), [], 0.0)
+    if options.dimensions:
+        return Drawn(draw_cards(results, options.images, options.top, paper), [], 0.0)
+    if options.profiles:
+        return Drawn(draw_profiles(results, options.profiles, options.top, paper), [], 0.0)
     if options.attributes is not None:
         results = replace(results, attributes=read_attributes(options.attributes, results.objects))
     axes = options.axes[0] - 1, options.axes[1] - 1

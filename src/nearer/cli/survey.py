@@ -27,6 +27,7 @@ Collect answers: show questions to people in their browsers, keep every answer, 
   nearer survey check STUDY              find problems before anyone is invited
   nearer survey run STUDY                serve it; prints the link for participants and the researcher's secret link
   nearer survey code STUDY CODE          whose completion code this is, and whether that person is done
+  nearer survey export STUDY -o DIR      the answers as a dataset to be published
   nearer fit STUDY -o map                the map of the answers so far
   nearer report STUDY                    the same as a page to view and to share"""
 _RUN = """\
@@ -48,8 +49,9 @@ def add(commands: Commands) -> None:
     demo = add_command(parts, "demo", "serve a study of colors", _DEMO, command=_demo)
     code = add_command(parts, "code", "look up completion codes", _CODE, command=_code)
     forget = add_command(parts, "forget", "delete a participant", _FORGET, command=_forget)
+    export = add_command(parts, "export", "write the answers as a dataset", _EXPORT, command=_export)
     secret = add_command(parts, "secret", "make a new secret link", _SECRET, command=_secret)
-    for part in (new, check, run, code, forget, secret):
+    for part in (new, check, run, code, forget, export, secret):
         part.add_argument("study", type=Path, metavar="STUDY", help="folder of the study")
     demo.add_argument("--study", type=Path, metavar="DIR", help="where to keep it (default: a temporary folder)")
     code.add_argument("codes", type=word, nargs="+", metavar="CODE", help="as people submitted it")
@@ -58,6 +60,7 @@ def add(commands: Commands) -> None:
     )
     for part in (run, demo):
         _add_serving(part)
+    export.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder of the dataset")
     secret.add_argument("--address", type=word, metavar="URL", help="as people reach the server")
 
 
@@ -72,6 +75,10 @@ Case does not matter. The exit status is 1 unless each is of somebody who has an
 _FORGET = """\
 Delete everything about one person: their questions, their answers, and what a recruiting platform said about them. A
 server can go on running meanwhile."""
+_EXPORT = """\
+Write the answers so far as a dataset to be published, in the layout of Psych-DS: the table in the folder data, and
+dataset_description.json with the meaning of each column. Practice and catch questions, people who were excluded and
+what a recruiting platform said about people are not in it."""
 _SECRET = "Make a new secret for the researcher's page; the one before no longer opens it."
 
 
@@ -197,6 +204,14 @@ def _forget(options: argparse.Namespace) -> int:
         f"{pluralize(counts['questions'], 'question')} deleted. Downloaded copies and backups still have them."
     )
     print_result(options, text, counts)
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    from nearer.survey.psych_ds import write_psych_ds
+
+    files = [str(path) for path in write_psych_ds(options.study, options.out)]
+    print_result(options, f"written: {', '.join(files)}", {"files": files})
     return 0
 
 

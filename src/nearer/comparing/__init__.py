@@ -14,7 +14,7 @@ from nearer.comparing.group_results import (
 from nearer.comparing.groups import compare_groups
 from nearer.comparing.maps import CrossError, MapComparison, compare_maps
 from nearer.comparing.matrices import MatrixComparison, ModelDifference, ModelFit, compare_matrices
-from nearer.comparing.matrix_files import NamedMatrix, read_matrix
+from nearer.comparing.matrix_files import read_matrix
 from nearer.comparing.matrix_regression import PartialMantelTest, WeightedModels, partial_mantel, weigh_models
 from nearer.comparing.matrix_tests import (
     MantelTest,
@@ -30,7 +30,9 @@ from nearer.comparing.people import HeldOutLoss, PeopleComparison, compare_peopl
 from nearer.comparing.people_correlations import PeopleCorrelations, correlate_people
 from nearer.comparing.power import Power, predict_power
 from nearer.comparing.properties import Category, PropertyFit, PropertyFits, fit_properties
+from nearer.comparing.rdms import from_rdms, to_rdms
 from nearer.evaluation.distances import Distances, distance_matrix
+from nearer.io.matrix_files import NamedMatrix
 
 __all__ = [
     "Category",
@@ -67,6 +69,7 @@ __all__ = [
     "correlate_people",
     "distance_matrix",
     "fit_properties",
+    "from_rdms",
     "full_posterior",
     "mantel",
     "matrix_noise",
@@ -74,5 +77,6 @@ __all__ = [
     "people_matrices",
     "predict_power",
     "read_matrix",
+    "to_rdms",
     "weigh_models",
 ]

@@ -21,15 +21,23 @@ from nearer.geometry import align, rotation
 #: Departures of the maps of groups that displacements are of, as a share of the spread: hardly any shrinkage.
 LOOSE_DEPARTURE = 2.0
 _MIN_LEFT = 1e-2  # of the variance of a person's score that the fit leaves
+# Of the deviation of an object's place, as far as the prior alone determines it. Below, 93% of intervals held the truth
+# in simulated studies of 6 to 20 people; with 0.2 to 0.4 it was 82%, with more 65%.
+_MAX_PRIOR_SHARE = 0.2
 _NORMAL_FROM = 1e4  # squared deviations, where noncentral chi-square is as good as normal
 
 
 @dataclass(frozen=True, eq=False)
 class GroupMap:
-    """The map of a group, aligned with that of all, (n, p), and how much each person moves it, (b, n, p)."""
+    """The map of a group, aligned with that of all, (n, p), and how much each person moves it, (b, n, p).
+
+    ``prior_shares``, (n,), say how much of the deviation of a place answers leave to the prior: all where a group is
+    one person, who does not tell how much people differ.
+    """
 
     points: FloatArray
     influence: FloatArray
+    prior_shares: FloatArray
 
 
 def group_map(responses: Responses, common: CommonMap) -> GroupMap:
@@ -63,11 +71,22 @@ def group_map(responses: Responses, common: CommonMap) -> GroupMap:
             score += axes.T @ ((1 / np.sqrt(left) - 1) * (axes @ score))
             moved = ((step @ score)[: n * p].reshape(n, p) @ turn).ravel()
             influence[person] = (moved - motions @ (motions.T @ moved)).reshape(n, p)
-    return GroupMap(align(fitted.points, common.points), influence)
+    shares = np.ones(n)
+    if len(np.unique(responses.people)) > 1:
+        # With information I and precision P of the prior, the prior has the part P (I + P)^-1 of what is learned.
+        # Motions are determined by no answer, and maps are aligned by them; those of scale come with the offset.
+        by_prior = vectors * (precision / (np.maximum(values, 0) + precision))
+        own = _motions(center, 2.0)
+        by_prior = (by_prior - own @ (own.T @ by_prior))[: n * p].reshape(n, p, -1)
+        shares = np.sqrt(np.linalg.eigvalsh(np.einsum("iak,ibk->iab", by_prior, by_prior))[:, -1])
+    return GroupMap(align(fitted.points, common.points), influence, shares)
 
 
-def _motions(points: FloatArray) -> FloatArray:
-    """Return orthonormal displacements of a centered map by translation, rotation and scale, (n p, k)."""
+def _motions(points: FloatArray, *of_scale: float) -> FloatArray:
+    """Return orthonormal displacements of a centered map by translation, rotation and scale, (n p, k).
+
+    Further rows are of numbers that change with the scale.
+    """
     n, p = points.shape
     found = [points]
     for a in range(p):
@@ -76,7 +95,10 @@ def _motions(points: FloatArray) -> FloatArray:
             turned = np.zeros((n, p))
             turned[:, a], turned[:, b] = points[:, b], -points[:, a]
             found.append(turned)
-    left, sizes, _ = np.linalg.svd(np.stack(found).reshape(len(found), -1).T, full_matrices=False)
+    others = np.zeros((len(found), len(of_scale)))
+    others[0] = of_scale
+    columns = np.column_stack([np.stack(found).reshape(len(found), -1), others]).T
+    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return np.asarray(left[:, sizes > 1e-9 * sizes[0]])
 
 
@@ -86,7 +108,7 @@ def displacements(
     """Return displacements from one group to another, in units of ``spread``, and their equivalence within a bound.
 
     ``seen``, (n,), are the objects that both were asked about. The influence of people in both groups is that on the
-    difference.
+    difference. Objects that the prior has a share in have no interval, and are not called equivalent.
     """
     vectors = np.where(seen[:, None], second.points - first.points, np.nan) / spread
     influence = (second.influence - first.influence) / spread
@@ -100,7 +122,9 @@ def displacements(
     # Along the axis of largest variance: two one-sided tests, of which one suffices, as no length is negative.
     deviations = np.sqrt(np.maximum(np.linalg.eigvalsh(covariance)[:, -1], np.finfo(float).tiny))
     within = stdtr(freedom, (np.sqrt(squares) - bound) / deviations)
-    return Displacements(vectors, np.sqrt(squares), corrected, lows, highs, within)
+    determined = np.maximum(first.prior_shares, second.prior_shares) <= _MAX_PRIOR_SHARE
+    known = (np.where(determined, each, np.nan) for each in (corrected, lows, highs, within))
+    return Displacements(vectors, np.sqrt(squares), *known)
 
 
 def untested_displacements(

@@ -29,6 +29,7 @@ _MIN_DEVIATION = 1e-12  # of an answer
 _MIN_VARIANCE = 1e-6  # of the place of an object, as a share of the largest along any axis
 _MAX_OWN_VARIANCE = 0.9  # of normal scores of p-values between draws
 _CHUNK_FLIPS = 500  # at a time
+_N_NUISANCES = 2  # of each person: slope and lapse rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,8 @@ class Blocks:
 class Jacobian:
     """Standardized residuals and derivatives of some rows, those of each person's slope and lapse rate projected out.
 
+    Of people with no more answers than that, who would have no score, those of their group are projected out.
+
     The score of a block is the sum of its rows of ``derivatives`` times ``residuals``, its information that of their
     squares.
     """
@@ -74,19 +77,26 @@ class Jacobian:
 def jacobians(responses: Responses, fitted: CommonMap, groups: NDArray[np.intp], n_groups: int) -> Iterator[Jacobian]:
     """Return the Jacobian of all rows, whole people at a time."""
     size = fitted.points.size + n_groups
-    order = np.argsort(responses.people, kind="stable")
-    ends = (np.flatnonzero(np.diff(responses.people[order], append=-1)) + 1).tolist()
+    few = np.bincount(responses.people)[responses.people] <= _N_NUISANCES
+    units = np.where(few, responses.n_people + groups, responses.people)
+    order = np.argsort(units, kind="stable")
+    ends = (np.flatnonzero(np.diff(units[order], append=-1)) + 1).tolist()
     start = 0
     for place, end in enumerate(ends):
         following = ends[min(place + 1, len(ends) - 1)]
         if end < ends[-1] and (following - start) * size <= _CHUNK_NUMBERS:
             continue
         chosen, start = order[start:end], end
-        yield _jacobian(responses, fitted, groups, n_groups, chosen)
+        yield _jacobian(responses, fitted, groups, n_groups, chosen, units)
 
 
 def _jacobian(
-    responses: Responses, fitted: CommonMap, groups: NDArray[np.intp], n_groups: int, chosen: NDArray[np.intp]
+    responses: Responses,
+    fitted: CommonMap,
+    groups: NDArray[np.intp],
+    n_groups: int,
+    chosen: NDArray[np.intp],
+    units: NDArray[np.intp],
 ) -> Jacobian:
     part = responses.subset(chosen)
     points, m = fitted.points, len(chosen)
@@ -110,7 +120,7 @@ def _jacobian(
     derivatives[each, n * q + groups[chosen]] = fitted.offset * (by_near + by_far)
     derivatives *= (roots * answers.by_odds)[:, None]
     nuisances = roots[:, None] * np.column_stack([answers.by_odds * log_odds, answers.by_lapse])
-    derivatives -= _projected(derivatives, nuisances, number_by_appearance(part.people))
+    derivatives -= _projected(derivatives, nuisances, number_by_appearance(units[chosen]))
     return Jacobian(chosen, derivatives, roots * (1 - answers.probability))
 
 

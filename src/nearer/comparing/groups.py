@@ -37,6 +37,7 @@ N_PERMUTATIONS = 4999
 BOUND = 0.25  # of the spread
 _ALPHA = 0.05
 _MAX_GROUPS = 20
+_MIN_SHARED_OBJECTS = 3
 _NEARLY_ALL = 0.9  # of a person's comparisons
 
 
@@ -96,6 +97,13 @@ def compare_groups(
     kept = replace(kept, comparisons=comparisons, groups=kept.groups[kept.comparisons.sample_weight > 0])
     if len(np.unique(kept.groups)) < len(kept.names):
         raise ValueError("a group has no answers of positive weight; leave it out")
+    seen = _seen_by_group(kept)
+    shared = max(int((one & other).sum()) for one, other in combinations(seen, 2))
+    if shared < _MIN_SHARED_OBJECTS:
+        raise ValueError(
+            f"no two groups were asked about the same objects ({shared} in common): groups can be compared by "
+            f"{_MIN_SHARED_OBJECTS} objects or more that both were asked about"
+        )
     if n_components is not None:
         check_integer("n_components", n_components, 1, comparisons.n_objects - 1)
     rng = stream(random_state, "split")
@@ -149,7 +157,7 @@ def _pairs(
     """Return the result for each pair of groups, and notes on objects that a group was never asked about."""
     (common, tested), (bound, level, count) = fitted, settings
     responses, n_groups = Responses.of(kept.comparisons), len(kept.names)
-    seen = np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(n_groups)])
+    seen = _seen_by_group(kept)
     spread = float(np.sqrt(np.square(common.points).sum(axis=1).mean()))
     maps: list[GroupMap] = [group_map(responses.subset(kept.groups == g), common) for g in range(n_groups)]
     pairs = []
@@ -176,6 +184,11 @@ def _pairs(
         if not known.all()
     ]
     return tuple(pairs), notes
+
+
+def _seen_by_group(kept: GroupedComparisons) -> NDArray[np.bool_]:
+    """Return which objects each group was asked about, (k, n)."""
+    return np.array([seen_objects(kept.comparisons[kept.groups == g]) for g in range(len(kept.names))])
 
 
 def _overlap(comparisons: Comparisons, groups: NDArray[np.intp]) -> float:

@@ -38,7 +38,7 @@ from nearer.comparing.matrix_tests import (
 )
 from nearer.comparing.results import Comparison, Estimate, holm, p_text, plot_estimates
 from nearer.comparing.shared_features import check_models
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import compared_objects, distance_matrix
@@ -264,7 +264,7 @@ def compare_matrices(
         made_with = check_models(distances, models)
         of_map = _of_map(distances, rng)
     own, notes, is_full = of_map
-    matrices = [read_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
+    matrices = [check_dissimilarities(own)] + [_read(key, matrix) for key, matrix in models.items()]
     n, (known, rows, columns) = len(matrices[0]), _shared(matrices, list(models))
     matrices = [matrices[0][np.ix_(known, known)], *_among(matrices[1:], known, (rows, columns))]
     values = [matrix[rows, columns] for matrix in matrices]
@@ -326,7 +326,7 @@ def _among(models: list[FloatArray], known: NDArray[np.intp], pairs: _Pairs) -> 
 
 def _read(key: str, matrix: ArrayLike) -> FloatArray:
     try:
-        return read_dissimilarities(matrix)
+        return check_dissimilarities(matrix)
     except ValueError as error:
         raise ValueError(f"model {quote(key)}: {error}") from error
 

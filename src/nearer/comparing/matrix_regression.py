@@ -35,7 +35,7 @@ from nearer._common.results import Result, text_table
 from nearer.comparing.matrix_tests import MEASURE_NAMES, Measure, measure_function, unit_length
 from nearer.comparing.regression import orthonormal_basis
 from nearer.comparing.results import p_text
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 
 PartialMeasure: TypeAlias = Literal["spearman", "pearson"]
 _GIVEN_SHARE = 0.95  # of the variance of a matrix that is given, which its coordinates explain
@@ -166,7 +166,7 @@ def _coordinates(distances: FloatArray, share: float = 1.0) -> FloatArray:
 
 def _read_all(matrices: Sequence[ArrayLike]) -> list[FloatArray]:
     """Return matrices of distances between the same objects, all known."""
-    read = [read_dissimilarities(each) for each in matrices]
+    read = [check_dissimilarities(each) for each in matrices]
     if len({len(each) for each in read}) > 1:
         sizes = ", ".join(str(len(each)) for each in read)
         raise ValueError(f"the matrices are about different numbers of objects: {sizes}; give all in the same order")

@@ -24,7 +24,7 @@ from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.comparing.results import count_annotators, p_text
 from nearer.data.comparisons import Comparisons
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.evaluation.uncertainty import bootstrap
@@ -156,7 +156,7 @@ def mantel(
     """
     check_integer("n_permutations", n_permutations, 1)
     function = measure_function(measure)
-    one, other = read_dissimilarities(first), read_dissimilarities(second)
+    one, other = check_dissimilarities(first), check_dissimilarities(second)
     n = len(one)
     if len(other) != n:
         raise ValueError(f"the matrices are about {n} and {len(other)} objects; give both in the same order")
@@ -267,7 +267,7 @@ def full_posterior(model: OrdinalEmbedding, *, random_state: RandomState = None)
         raise ValueError(
             "its comparisons are not in memory, which a posterior in all dimensions needs; fit a map to a part of them"
         )
-    features = getattr(chosen, "features", None)
+    features = list(getattr(chosen, "features_", ())) or None
     full = PosteriorEmbedding(
         n_objects=model.n_objects_, budget=_BUDGET_SECONDS, features=features, random_state=random_state
     )

@@ -53,7 +53,7 @@ class HeldOutLoss(Result):
 
     @property
     def is_better(self) -> bool:
-        """Whether it predicts better for sure: the interval of the gain is above 0."""
+        """Whether it predicts significantly better: the interval of the gain is above 0."""
         return self.low > 0
 
 
@@ -121,7 +121,9 @@ class PeopleComparison(Comparison):
     @property
     def differ_in_maps(self) -> bool:
         """Whether people have maps of their own: by the interval of the spread, and by held-out answers."""
-        return self.departure_spread[1] > _MIN_DEPARTURE_SPREAD and self.own_maps.is_better
+        # The gain is over weights, which may predict worse than a common map.
+        gains = self.own_maps.is_better and self.own_maps.log_loss < self.noise.log_loss
+        return gains and self.departure_spread[1] > _MIN_DEPARTURE_SPREAD
 
     @property
     def differ(self) -> bool:
@@ -132,7 +134,7 @@ class PeopleComparison(Comparison):
         return {**super()._derived(), "differ": self.differ, "n_people": len(self.people)}
 
     def summary(self) -> str:
-        """Return whether people differ, held-out losses, spreads, axes and kinds of people as text."""
+        """Return whether people differ, held-out losses, spreads, axes and latent classes of people as text."""
         return "\n".join([self._verdict(), *self._losses(), self._spreads(), self._axes(), self._kinds()])
 
     def _verdict(self) -> str:
@@ -175,14 +177,14 @@ class PeopleComparison(Comparison):
     def _kinds(self) -> str:
         number = len(self.kind_weights)
         if number == 1:
-            how = ", who differ by degrees" if self.axes_identified else ""
-            return f"One kind of people{how}."
+            how = "; its members differ by degree" if self.axes_identified else ""
+            return f"One latent class of people{how}."
         sizes = np.bincount(self.kinds, minlength=number)
         each = "; ".join(
             f"{size} with weights {', '.join(f'{weight:.2g}' for weight in weights)}"
             for size, weights in zip(sizes, self.kind_weights, strict=True)
         )
-        return f"{number} kinds of people: {each}."
+        return f"{number} latent classes of people: {each}."
 
     def tables(self) -> dict[str, Rows]:
         """Return the weights and the departure of each person, and the common map."""

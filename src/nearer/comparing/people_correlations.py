@@ -13,7 +13,7 @@ from nearer._common.parameters import check_level
 from nearer._common.results import Result
 from nearer.comparing.matrix_tests import MEASURE_NAMES, Measure, measure_function
 from nearer.comparing.shared_features import check_models
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 from nearer.data.labels import Labels
 from nearer.embedding import PosteriorEmbedding
 
@@ -86,13 +86,17 @@ def correlate_people(
     """
     check_level(level)
     correlation = measure_function(measure)
-    matrix = read_dissimilarities(distances)
+    matrix = check_dissimilarities(distances)
     if len(matrix) != model.n_objects_:
         raise ValueError(f"the matrix is about {len(matrix)} objects, and the map has {model.n_objects_}")
     check_models(model, {"the model": matrix})
     rows, columns = np.triu_indices(len(matrix), 1)
     known = np.isfinite(matrix[rows, columns])
     rows, columns, predicted = rows[known], columns[known], matrix[rows, columns][known]
+    if len(np.unique(predicted)) < 2:
+        raise ValueError(
+            "the matrix has no two distances that differ, of all that are not NaN, so that nothing correlates with it"
+        )
     if model.differences_ is None:
         raise ValueError("all people share one map; fit it with people='maps' for a map of each")
     found = []

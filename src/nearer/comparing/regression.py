@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize
-from nearer.data.conversions import read_dissimilarities
+from nearer.data.conversions import check_dissimilarities
 
 _BATCH_SIZE = 10**6  # entries of resampled columns
 _MAX_CATEGORIES = 100
@@ -88,7 +88,7 @@ def read_line(along: ArrayLike, n: int) -> FloatArray:
         raise ValueError("along must be finite numbers; leave objects without one out")
     if not distances.any():
         raise ValueError("along is the same for all objects, so that nothing can be smooth along it")
-    return read_dissimilarities(distances)
+    return check_dissimilarities(distances)
 
 
 def read_blocks(within: list[object], n: int) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ from nearer._common.arrays import FloatArray
 from nearer._common.formatting import quote, quote_all
 from nearer.comparing.matrix_tests import pearson, spearman
 from nearer.comparing.regression import are_numbers
-from nearer.data.features import MAX_STANDARDIZED_COLUMNS, Features, as_feature_sets
+from nearer.data.features import MAX_STANDARDIZED_COLUMNS, Features
 from nearer.embedding.base import OrdinalEmbedding
 
 _MIN_SAME_CORRELATION = 0.99  # above which two things are taken for one
@@ -27,7 +27,7 @@ _METRICS = ("euclidean", "cosine", "correlation", "cityblock")
 
 def features_of_map(model: OrdinalEmbedding) -> tuple[Features, ...]:
     """Return the feature sets that a map was made with."""
-    return as_feature_sets(getattr(model._chosen, "features", None))
+    return tuple(getattr(model._chosen, "features_", ()))
 
 
 def check_models(model: OrdinalEmbedding, models: Mapping[str, ArrayLike]) -> tuple[str, ...]:

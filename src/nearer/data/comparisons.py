@@ -15,6 +15,7 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from nearer._common.html import MAX_ROWS, html_block
 from nearer._common.progress import warn_caller
 from nearer._common.randomness import RandomState, stream
 from nearer.data import labels as _labels
@@ -244,6 +245,14 @@ class Comparisons:
         extras = [name for name in ROW_FIELDS[1:] if getattr(self, name) is not None]
         also = f"; {', '.join(extras)}" if extras else ""
         return f"Comparisons({len(self)} {kind} over {self.n_objects} objects{also})"
+
+    def _repr_html_(self) -> str:
+        names = ("anchor", "near", "far") if self.is_triplets else ("near_1", "near_2", "far_1", "far_2")
+        shown = slice(0, MAX_ROWS)
+        columns = dict(zip(names, self.objects[self.rows[shown]].T, strict=True))
+        columns |= {name: getattr(self, name)[shown] for name in ROW_FIELDS[1:] if getattr(self, name) is not None}
+        rows = [list(columns), *zip(*columns.values(), strict=True)]
+        return html_block("Comparisons", str(self.summary()).splitlines(), {"first rows, as written": rows})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(Comparisons, **self._fields()), ()  # the constructor: unpickled arrays are writeable again

@@ -358,7 +358,7 @@ class Graph:
         return everywhere - (n - 1) * along
 
 
-def read_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:
+def check_dissimilarities(D: ArrayLike, n_objects: int | None = None) -> FloatArray:
     """Return a matrix of dissimilarities, NaN where one is missing, or raise ValueError."""
     matrix = _square_matrix(D, "dissimilarities")
     n = len(matrix)

@@ -17,11 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize, quote_all
-from nearer.data.labels import Labels, read_objects
+from nearer.data.labels import Labels, normalize_name, read_objects
 
 #: Feature sets with at most this many columns are physical parameters in units of their own, and standardized; the
 #: columns of a network's embedding share a unit, and their variances carry information.
 MAX_STANDARDIZED_COLUMNS = 20
+#: What columns of labels are called, in files and data frames.
+LABEL_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "image", "file", "filename", "word", "id")
+_MAX_SIZE = 1e100  # of a number, whose square must be finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +61,10 @@ class Features:
         name: str = "features",
         standardize: bool | None = None,
     ) -> None:
+        if hasattr(values, "toarray"):  # a sparse matrix, as scikit-learn makes of texts
+            values = values.toarray()
+        if np.iscomplexobj(values):
+            raise ValueError(f"{name} must be real numbers; give real and imaginary parts as columns of their own")
         try:
             numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError) as error:
@@ -76,6 +83,9 @@ class Features:
                 f"{name}: {about} holds a value that is not a finite number; leave out such rows ({int(bad.sum())} in "
                 "all), and their objects have no features"
             )
+        largest = float(np.abs(numbers).max())
+        if largest > _MAX_SIZE:
+            raise ValueError(f"{name} has numbers as large as {largest:.0e}; give them in another unit")
         for field, value in {"values": numbers, "objects": labels, "name": name, "standardize": standardize}.items():
             object.__setattr__(self, field, value)
 
@@ -94,6 +104,8 @@ class Features:
             if not given:
                 raise ValueError(f"{name} is empty; give a row of numbers for each label")
             return cls(_stacked(given, name), list(given), name)
+        if hasattr(given, "to_frame"):  # a series
+            given = given.to_frame()
         if hasattr(given, "columns"):
             return _read_frame(given, name)
         return cls(given, None, name)
@@ -131,6 +143,10 @@ class Features:
     def renamed(self, name: str) -> Features:
         """Return the same set under another name."""
         return Features(self.values, self.objects, name, self.standardize)
+
+    def labeled(self, objects: Labels) -> Features:
+        """Return the same set with the labels of its rows as ``objects`` has them."""
+        return Features(self.values, self.labels_for(objects), self.name, self.standardize)
 
     def updated(self, other: Features) -> Features:
         """Return the rows of both sets, those of the other where an object is in both."""
@@ -202,24 +218,29 @@ def _stacked(rows: Mapping[Any, Any], name: str) -> list[FloatArray]:
 
 
 def _read_frame(frame: Any, name: str) -> Features:
-    """Return features of a data frame; labels are its index, or its first column that holds no numbers."""
+    """Return features of a data frame; labels are a column that is called so or holds no numbers, or its index."""
     try:
         import narwhals as nw
     except ModuleNotFoundError as error:
         raise ValueError(f"{name}: reading a data frame needs narwhals: pip install narwhals") from error
     table = nw.from_native(frame, eager_only=True)
-    numeric = [column for column in table.columns if table.schema[column].is_numeric()]
-    texts = [column for column in table.columns if column not in numeric]
     index: Any = getattr(frame, "index", None)
-    is_named = index is not None and index.dtype.kind not in "iu"
-    if len(texts) > (0 if is_named else 1):
+    # Numbers from 0 on are no labels, but the index of a frame that was given none.
+    is_named = index is not None and not (index.dtype.kind in "iu" and np.array_equal(index, np.arange(len(index))))
+    texts = [column for column in table.columns if not table.schema[column].is_numeric()]
+    labels = None
+    if not is_named or index.dtype.kind in "iu":  # a frame of which some rows were left out may have labels in a column
+        called_so = [column for column in table.columns if normalize_name(str(column)) in LABEL_COLUMNS]
+        labels = next(iter([*called_so, *texts]), None)
+    others = [column for column in texts if column != labels]
+    if others:
         raise ValueError(
-            f"{name}: the columns {quote_all(texts[not is_named :])} hold no numbers; leave them out, or code them as "
-            "numbers"
+            f"{name}: the columns {quote_all(others)} hold no numbers; leave them out, or code them as numbers"
         )
+    numeric = [column for column in table.columns if column != labels]
     if not numeric:
         raise ValueError(f"{name} has no column of numbers")
     values = np.column_stack([table.get_column(column).to_numpy() for column in numeric])
-    if is_named:
-        return Features(values, index.to_numpy(), name)
-    return Features(values, table.get_column(texts[0]).to_numpy() if texts else None, name)
+    if labels is not None:
+        return Features(values, table.get_column(labels).to_numpy(), name)
+    return Features(values, index.to_numpy() if is_named else None, name)

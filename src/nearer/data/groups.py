@@ -28,6 +28,8 @@ Grouping: TypeAlias = Literal["trials", "annotators", "questions"]
 
 #: Effective number of people from which on a bootstrap resamples people by default.
 MIN_ANNOTATORS = 8
+_MAX_CODE = 2**62
+_FACTORS = tuple(np.random.default_rng(0).integers(2**63, size=3, dtype=np.uint64) * np.uint64(2) + np.uint64(1))
 _ROWS_PER_BLOCK = 2**20  # rows at a time: indexing with all of them at once would copy them
 
 
@@ -178,7 +180,13 @@ def is_tied(comparisons: Comparisons) -> NDArray[np.bool_]:
         people, person = factorize(comparisons.annotators)
         trials = trials * len(people) + person
     near, far = near_far_codes(comparisons.oriented, comparisons.n_objects)
-    group = number_by_appearance(trials, np.minimum(near, far), np.maximum(near, far))
+    questions = np.minimum(near, far), np.maximum(near, far)
+    hashes = np.sort(
+        sum(key.astype(np.uint64) * factor for key, factor in zip((trials, *questions), _FACTORS, strict=True))
+    )
+    if not (hashes[1:] == hashes[:-1]).any():  # no trial asks a question twice, and nothing has to be numbered
+        return np.zeros(len(comparisons), dtype=bool)
+    group = number_by_appearance(trials, *questions)
     return _has_both_answers(near < far, group)[group]
 
 
@@ -190,6 +198,14 @@ def _has_both_answers(one_way: NDArray[np.bool_], groups: NDArray[np.intp]) -> N
 
 def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
     """Return a number for each different combination of keys, by first appearance, (m,)."""
+    sizes = [int(key.max()) + 1 if len(key) and key.dtype.kind in "iu" and key.min() >= 0 else 0 for key in keys]
+    if len(keys) == 1 and sizes[0] and _is_numbered(keys[0]):
+        return keys[0].astype(np.intp)
+    if all(sizes) and math.prod(sizes) < _MAX_CODE:  # one number for each combination: one sort and not several
+        codes = np.zeros(len(keys[0]), dtype=np.int64)
+        for key, size in zip(keys, sizes, strict=True):
+            codes = codes * size + key
+        keys = (codes,)
     order = np.lexsort(keys)  # np.unique over several columns takes many times as long
     new = np.zeros(len(order), dtype=bool)
     new[:1] = True
@@ -201,6 +217,11 @@ def number_by_appearance(*keys: NDArray[Any]) -> NDArray[np.intp]:
     numbers = np.empty(len(order), dtype=np.intp)
     numbers[order] = number[np.cumsum(new) - 1]
     return numbers
+
+
+def _is_numbered(key: NDArray[Any]) -> bool:
+    """Whether numbers are already those of first appearance."""
+    return bool(key[0] == 0 and (key[1:] <= np.maximum.accumulate(key)[:-1] + 1).all())
 
 
 def assign_folds(groups: NDArray[np.intp], n_folds: int, rng: np.random.Generator) -> NDArray[np.intp]:

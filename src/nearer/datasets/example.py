@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from scipy.special import entr, ndtri
 from nearer._common.arrays import FloatArray
 from nearer._common.randomness import stream
 from nearer._common.tables import csv_text
+from nearer.data.groups import trial_indices
+from nearer.datasets.synthetic import make_dimensions, sample_odd_one_out
 from nearer.io import Answers, read_answers
 
 GROUPS = ("listener", "musician")
@@ -34,6 +36,7 @@ _N_PEOPLE, _N_LATER = 24, 4
 _N_CATCH, _N_SHARED, _N_OWN, _N_SHARED_POOL = 5, 20, 55, 100
 # Of each later person: about the old instruments, and about the new one.
 _N_LATER_QUESTIONS, _N_PLACEMENT_QUESTIONS = 50, 15
+_N_THINGS, _N_THINGS_DIMENSIONS, _N_THINGS_TRIALS = 200, 12, 20_000
 _ALPHA, _BETA, _LAPSE_RATE = 0.1, 2.0, 0.02
 _MEDIAN_SECONDS, _LOG_SECONDS_SD, _CARELESS_SECONDS = 1.6, 0.3, 0.4  # of an easy answer, and of a careless one
 Row = tuple[str | int, ...]
@@ -136,11 +139,20 @@ class ExampleStudy:
     careless: str
 
 
-def load_example() -> ExampleStudy:
-    """Return a small simulated study: 24 people name the odd one of three musical instruments.
+@overload
+def load_example(name: Literal["instruments"] = "instruments") -> ExampleStudy: ...
+@overload
+def load_example(name: Literal["things-like"]) -> Answers: ...
+def load_example(name: str = "instruments") -> ExampleStudy | Answers:
+    """Return a small simulated study.
 
-    There is a careless person in it, catch questions, and two groups who see three of the instruments differently.
-    `nearer example DIR` writes the same as files.
+    Parameters
+    ----------
+    name : {"instruments", "things-like"}
+        "instruments": 24 people name the odd one of three musical instruments. There is a careless person in it, catch
+        questions, and two groups who see three of the instruments differently. "things-like": 20,000 odd-one-out trials
+        about 200 objects with 12 sparse dimensions, as the answers about THINGS are, without people. `nearer example
+        DIR`, and with --things, writes the same as files.
 
     Examples
     --------
@@ -150,6 +162,12 @@ def load_example() -> ExampleStudy:
     >>> study.objects[:3].tolist(), study.attributes["family"][:3].tolist()
     (['banjo', 'bassoon', 'cello'], ['strings', 'woodwind', 'strings'])
     """
+    if name == "things-like":
+        trials = things_like_trials()
+        table = {f"object_{at}": column for at, column in enumerate(trials.T, 1)} | {"odd": trials[:, 2]}
+        return replace(read_answers(table, "odd-one-out", names=things_like_names()), source="things-like")
+    if name != "instruments":
+        raise ValueError(f"there is no example {name!r}; choose 'instruments' or 'things-like'")
     table = dict(zip(COLUMNS, map(list, zip(*study_rows(), strict=True)), strict=True))
     answers = replace(read_answers(table), source="example")
     given = answers.lines - 1  # rows of the table
@@ -165,6 +183,29 @@ def load_example() -> ExampleStudy:
         catch=np.array(table["catch"])[given] == 1,
         careless=CARELESS,
     )
+
+
+def things_like_trials() -> NDArray[np.int32]:
+    """Return the objects of simulated odd-one-out trials, the odd one last, (m, 3)."""
+    weights = make_dimensions(_N_THINGS, _N_THINGS_DIMENSIONS, random_state=_SEED)
+    comparisons = sample_odd_one_out(weights, _N_THINGS_TRIALS, random_state=_SEED)
+    # A trial is two rows: each has the odd one as its far object.
+    order = np.argsort(trial_indices(comparisons), kind="stable")
+    first = comparisons.oriented[order[::2]]
+    anchor, near, far = first[:, 0], first[:, 1], first[:, 3]
+    return np.column_stack([anchor, near, far]).astype(np.int32)
+
+
+def things_like_names() -> list[str]:
+    """Return the names of the objects of these trials."""
+    return [f"thing {number:03d}" for number in range(_N_THINGS)]
+
+
+def write_things_like(folder: str | PathLike[str]) -> list[str]:
+    """Write trials and names as THINGS and VICE have them into a folder, and return the names of the files."""
+    trials = "".join(f"{a} {b} {odd}\n" for a, b, odd in things_like_trials().tolist())
+    names = "".join(f"{name}\n" for name in things_like_names())
+    return write_files({"triplets.txt": trials.encode(), "unique_id.txt": names.encode()}, Path(folder))
 
 
 def study_rows(seed: int = _SEED) -> list[Row]:

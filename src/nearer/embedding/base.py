@@ -12,8 +12,9 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import combinations
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +89,8 @@ class OrdinalEmbedding(
     n_components: int = field(default=2, kw_only=False)
     n_objects: int | None = None
     random_state: RandomState = None
+    #: Whether answers go by distances on the map, which a rotation keeps.
+    has_distances: ClassVar[bool] = True
 
     @abstractmethod
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
@@ -304,6 +307,11 @@ class OrdinalEmbedding(
         if comparisons.answers is not None:
             margins = margins * comparisons.answers
         return 1.0 - error_from_margins(margins, comparisons.sample_weight)
+
+    def show(self, attributes: Any = None, *, thumbnails: Any = None, level: float = 0.95) -> Any:
+        """Return the interactive map, which a notebook shows; takes what `nearer.report.show_map` takes."""
+        # By name, as pages are made of maps and not maps of pages; storage finds its classes so, too.
+        return import_module("nearer.report").show_map(self, attributes, thumbnails=thumbnails, level=level)
 
     @property
     def _chosen(self) -> OrdinalEmbedding:

@@ -47,7 +47,7 @@ from nearer.embedding.fitting import (
     refit_map,
 )
 from nearer.embedding.predictor import Predictor, check_calibration, mean_squared_distance_of_points
-from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
+from nearer.embedding.with_features import EmbeddingWithFeatures
 from nearer.geometry import embedding_from_gram
 from nearer.model import TwoSidedHinge
 from nearer.optimize.problems.points import Penalty
@@ -201,7 +201,7 @@ class DMOE(EmbeddingWithFeatures, GramEmbedding):
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         self._kernels: tuple[FeatureKernel, ...] = ()
         if self.features is not None:
-            comparisons, self._kernels = match_features(self._require_in_memory(comparisons), self.features)
+            comparisons, self._kernels = self._match_features(self._require_in_memory(comparisons))
         self._features = feature_basis(self._kernels, comparisons.objects)
         kind = self._kind(comparisons.n_objects, len(comparisons))
         self._check_device(kind)
@@ -223,7 +223,7 @@ class DMOE(EmbeddingWithFeatures, GramEmbedding):
         if self._kernels and self.feature_share is None and not any(self._choice.shares):
             self._warn(
                 f"{quote_all(list(self.feature_share_ or {}))}: cross-validation predicts best without these features; "
-                "they have nothing to do with the answers, or are about other objects or in another order than it seems"
+                "they are unrelated to the answers, or their rows belong to other objects"
             )
 
     def _cross_validate(self, comparisons: Judgments, kind: Kind) -> SearchResult | None:

@@ -32,6 +32,8 @@ from nearer.optimize.solvers.newton import Newton, OrderedQuestions, ScalingProb
 
 _RIDGE = 0.01  # where it must be: it reaches as far as steps of ten times the noise
 _LAPSE_TOL, _MAX_LAPSE = 1e-4, 0.99  # of the ends of an interval
+# The size of the scale in units of the noise: how its interval is searched for, relative to the estimate.
+_WIDER, _MAX_SIZE_FACTOR, _SIZE_TOL = 1.5, 200.0, 1e-3
 _START_LAPSES = (0.02, 0.1, 0.25)  # at which a free lapse rate is sought first
 _NEWTON, _ROUGH_NEWTON, _RESAMPLE_NEWTON = Newton(), Newton(tol=1e-3), Newton(tol=1e-6)
 _NUMBERED_LABEL = re.compile(r"(.*?)(\d+(?:\.\d+)?)(\D*)")
@@ -151,8 +153,8 @@ class MLDS(OrdinalEmbedding):
     ) -> ScaleIntervals:
         """Return bootstrap intervals of the scale, of its noise and of the lapse rate.
 
-        They are quantiles of other fits, corrected for their median (Efron 1987). That of the lapse rate, by trials,
-        has the rates that a likelihood ratio test does not reject.
+        They are quantiles of other fits, corrected for their median (Efron 1987). Those of the noise and of the lapse
+        rate, by trials, have the values that a likelihood ratio test does not reject.
 
         Parameters
         ----------
@@ -188,6 +190,8 @@ class MLDS(OrdinalEmbedding):
         sigmas, lapses = (tuple(ends) for ends in np.column_stack([lower, upper])[-2:].tolist())
         if not by_people:
             lapses = _lapse_interval(problem, theta, level) if self.lapse is None else (self.lapse, self.lapse)
+            if problem.n_steps > 1 and np.isfinite(self.sigma_):
+                sigmas = _noise_interval(problem, theta, level)
         return ScaleIntervals(lower[:-2], upper[:-2], sigmas, lapses, "annotators" if by_people else "trials")
 
     def goodness_of_fit(self, n_simulations: int = 1000, random_state: RandomState = None) -> GoodnessOfFit:
@@ -483,6 +487,42 @@ def _lapse_interval(problem: ScalingProblem, theta: FloatArray, level: float) ->
     low = brentq(excess, 0.0, found, xtol=_LAPSE_TOL) if found > 0 and excess(0.0) > 0 else 0.0
     high = brentq(excess, found, _MAX_LAPSE, xtol=_LAPSE_TOL) if excess(_MAX_LAPSE) > 0 else 1.0
     return float(low), float(high)
+
+
+def _noise_interval(problem: ScalingProblem, theta: FloatArray, level: float) -> tuple[float, float]:
+    """Return the noise that a likelihood ratio test does not reject, with theta the maximum of the likelihood.
+
+    The size of the scale in units of the noise, a sum of steps, is held fixed: one of the steps is what the others
+    leave of it.
+    """
+    steps = theta[: problem.n_steps]
+    places = np.concatenate([[0.0], np.cumsum(steps)])
+    last = _unit_object(places)
+    size, summed = float(places[last]), np.arange(problem.n_steps) < last
+    of_last, others = problem.design[:, last - 1], np.arange(problem.n_steps) != last - 1
+    design = (problem.design - of_last[:, None] * summed)[:, others]
+    accepted = replace(problem, ridge=0.0).value(theta) + chi2.ppf(level, 1) / 2
+
+    def excess(factor: float) -> float:
+        offset = problem.offset + of_last * size * factor
+        fixed = replace(problem, design=design, offset=offset, ridge=0.0)
+        start = steps[others] * np.where(summed[others], factor, 1.0)
+        fixed, solution = _maximum_likelihood(fixed, start=start, solver=_RESAMPLE_NEWTON)
+        return replace(fixed, ridge=0.0).value(solution.value) - accepted
+
+    def end(wider: float) -> float | None:
+        """Return from which factor of the size on all are rejected; None if none is."""
+        inner = 1.0
+        while 1 / _MAX_SIZE_FACTOR < inner < _MAX_SIZE_FACTOR:
+            outer = inner * wider
+            if excess(outer) > 0:
+                return float(brentq(excess, min(inner, outer), max(inner, outer), xtol=_SIZE_TOL))
+            inner = outer
+        return None
+
+    largest, smallest = end(_WIDER), end(1 / _WIDER)
+    noise = 1 / abs(size)
+    return 0.0 if largest is None else noise / largest, np.inf if smallest is None else noise / smallest
 
 
 def nonadditivity(problem: ScalingProblem, theta: FloatArray, lengths: FloatArray) -> float:

@@ -16,7 +16,7 @@ from nearer._common.arrays import FloatArray, PointArray
 from nearer._common.parameters import check_counts, check_number
 from nearer._common.progress import progress_bar
 from nearer.data.comparisons import Comparisons
-from nearer.data.conversions import comparison_chain, read_dissimilarities, read_pair_weights
+from nearer.data.conversions import check_dissimilarities, comparison_chain, read_pair_weights
 from nearer.data.groups import relabel_by_appearance
 from nearer.data.streamed import Judgments
 from nearer.embedding.fitting import LossEmbedding
@@ -27,11 +27,12 @@ from nearer.optimize.problems.sources import InMemory
 from nearer.optimize.solvers import Solution, solve
 from nearer.optimize.solvers.descent import best_of_restarts, spectral_start
 from nearer.optimize.solvers.driver import Callback, limited_blas
-from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem, TotalOrder
+from nearer.optimize.solvers.smacof import ComparedPairs, Smacof, StressProblem, Ties, TotalOrder
 
 _MAX_OBJECTS = 20_000  # two matrices of 3 GB
 _PLACING_SCALE = 10.0
 _STRESS_AGREEMENT_TOL = 1e-3  # of stress
+_RESAMPLE_TOL = 1e-5  # of stress, an iteration
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -110,7 +111,7 @@ class NonmetricMDS(LossEmbedding):
             Called with the `Progress` of each iteration.
         """
         self._check_settings()
-        matrix = read_dissimilarities(D, self.n_objects)
+        matrix = check_dissimilarities(D, self.n_objects)
         n = len(matrix)
         _check_n_objects(n)
         self._check_dimensions(n)
@@ -118,12 +119,8 @@ class NonmetricMDS(LossEmbedding):
         a, b = np.nonzero(np.triu(np.isfinite(matrix) & (pair_weights > 0), 1))
         values = matrix[a, b]
         chain = comparison_chain(np.column_stack([a, b]), values, n, objects)
-        seen, inside = np.unique([a, b], return_inverse=True)
-        pairs = inside.reshape(2, -1).T
-        shares = pair_weights[a, b] / pair_weights[a, b].sum()
-        ranks = np.unique(values, return_inverse=True)[1].ravel()
-        problem = StressProblem(pairs, TotalOrder(ranks, shares, self.ties), len(seen))
-        first = partial(_classical_start, problem, ranks, self.n_components)
+        seen, problem, order = _ordered_pairs(np.array([a, b]), values, pair_weights[a, b], self.ties)
+        first = partial(_classical_start, problem, order.ranks, self.n_components)
         solution = self._solve(problem, seen, chain, first, callback)
         self.disparities_ = np.full((n, n), np.nan)
         np.fill_diagonal(self.disparities_, 0.0)
@@ -219,6 +216,32 @@ class NonmetricMDS(LossEmbedding):
 
     def _loss(self) -> Loss:
         return DistanceHinge()
+
+
+def refit_map(model: NonmetricMDS, D: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """Return the map, (n, p), of other dissimilarities of the objects of a fitted model, by one descent from its map.
+
+    As the maps of resamples: a start of their own could end in another minimum, and they need no more digits than their
+    noise leaves. Objects without a dissimilarity stay.
+    """
+    known = np.isfinite(D) if weights is None else np.isfinite(D) & (weights > 0)
+    a, b = np.nonzero(np.triu(known, 1))
+    shares = np.ones(len(a)) if weights is None else weights[a, b]
+    seen, problem, _ = _ordered_pairs(np.array([a, b]), D[a, b], shares, model.ties)
+    points = model.embedding_.copy()
+    points[seen] = solve(
+        problem, Smacof(tol=max(model.tol, _RESAMPLE_TOL), max_iter=model.max_iter), points[seen]
+    ).value
+    return points
+
+
+def _ordered_pairs(
+    pairs: NDArray[np.intp], values: FloatArray, weights: FloatArray, ties: Ties
+) -> tuple[NDArray[np.intp], StressProblem, TotalOrder]:
+    """Return the objects in pairs, (2, k), and the problem of their order."""
+    seen, inside = np.unique(pairs, return_inverse=True)
+    order = TotalOrder(np.unique(values, return_inverse=True)[1].ravel(), weights / weights.sum(), ties)
+    return seen, StressProblem(inside.reshape(2, -1).T, order, len(seen)), order
 
 
 def _check_n_objects(n_objects: int) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
 from scipy.stats import chi2
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +19,20 @@ from nearer._common.parameters import check_integer, check_level, check_number
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons
 from nearer.data.features import Features
-from nearer.data.groups import GUESSING_LEVEL, guessing_p_value, with_positive_weight
+from nearer.data.groups import (
+    GUESSING_LEVEL,
+    draw_test_rows,
+    group_indices,
+    guessing_p_value,
+    seen_objects,
+    with_positive_weight,
+)
 from nearer.data.labels import Labels, factorize
 from nearer.data.streamed import Judgments
 from nearer.embedding.base import MapDraws, OrdinalEmbedding
 from nearer.embedding.classical import CKL
 from nearer.embedding.distillation import distill_posterior
-from nearer.embedding.with_features import EmbeddingWithFeatures, match_features
+from nearer.embedding.with_features import EmbeddingWithFeatures
 from nearer.geometry import align, covariance_ellipses, rotation
 from nearer.optimize.solvers import Progress
 from nearer.optimize.solvers.driver import Callback
@@ -37,15 +45,18 @@ from nearer.sampling.annotators import (
     population_of,
 )
 from nearer.sampling.chains import SamplingResult
+from nearer.sampling.convergence import Convergence
 from nearer.sampling.deviations import FeatureDeviation, leave_one_out_deviations
 from nearer.sampling.differences import PeopleDifferences, people_differences
 from nearer.sampling.features import FeatureBasis, FeatureKernel, FeatureShare, extend_basis, feature_basis
+from nearer.sampling.laplace import Laplace, sample_laplace
 from nearer.sampling.microcanonical import Microcanonical, sample_until_converged
-from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, draws_of, model_of
+from nearer.sampling.model import HYPERPARAMETERS, Draws, Model, Prior, distinct_comparisons, draws_of, model_of
 from nearer.sampling.new_objects import add_objects, draw_other_objects, sample_new_objects
 from nearer.sampling.nuts import NUTS, sample_nuts
 from nearer.sampling.people import PEOPLE
 from nearer.sampling.summaries import (
+    MAX_PAIRS,
     MAX_RHAT,
     MIN_EFFECTIVE_DRAWS,
     Diagnosis,
@@ -54,7 +65,9 @@ from nearer.sampling.summaries import (
     diagnose,
     dimension_shares,
     n_resolvable_dimensions,
+    pairs_of,
     predictive_probability,
+    relative_distances,
 )
 from nearer.sampling.variational import Variational, sample_variational
 
@@ -63,7 +76,39 @@ MAX_COMPONENTS_OF_PEOPLE = 8  # with weights or maps for each person, which more
 MIN_FEATURE_SHARE = 0.3  # of the variance: a set whose interval lies below is of no use
 _N_DIAGNOSED_PAIRS = 50
 _N_PRIOR_DRAWS = 50
-Sampler: TypeAlias = Microcanonical | NUTS | Variational
+#: The work of a gradient, as `DistinctComparisons.work` counts it, beyond which chains take minutes, and number of
+#: objects up to which an approximation takes their place.
+MAX_SAMPLED_WORK, MAX_APPROXIMATED_OBJECTS = 250_000.0, 5000
+MIN_ROWS_PER_OBJECT = 300  # comparisons for each object, from which on a posterior is about normal
+_CALIBRATION_SHARE, _MAX_CALIBRATION_ROWS = 0.05, 50_000  # of the comparisons, held out to calibrate predictions
+_MIN_CALIBRATION_UNITS = 200
+MIN_LOG_ODDS = 1e-6
+_MAX_DISTILLED = 500_000  # comparisons whose questions a map of an approximation is distilled by
+Sampler: TypeAlias = Microcanonical | NUTS | Variational | Laplace
+
+
+class LogOddsCalibration(NamedTuple):
+    """What makes of log-odds eta those of answers: slope sign(eta) |eta|^power."""
+
+    slope: float = 1.0
+    power: float = 1.0
+
+    @classmethod
+    def of(cls, log_odds: FloatArray, weights: FloatArray) -> LogOddsCalibration:
+        """Return the likeliest one, given the log-odds that held-out answers were predicted with, (m,)."""
+        sizes, signs = np.maximum(np.abs(log_odds), MIN_LOG_ODDS), np.sign(log_odds)
+
+        def cost(logs: FloatArray) -> float:
+            slope, power = np.exp(logs)
+            return -float(np.average(log_expit(signs * slope * sizes**power), weights=weights))
+
+        found = minimize(cost, np.zeros(2), method="L-BFGS-B", bounds=[(-2.0, 2.0), (-1.0, 1.0)]).x
+        return cls(*map(float, np.exp(found)))
+
+    def probability(self, probabilities: FloatArray) -> FloatArray:
+        """Return the probabilities of answers that were predicted with these."""
+        log_odds = logit(probabilities)
+        return np.asarray(expit(np.sign(log_odds) * self.slope * np.abs(log_odds) ** self.power))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +122,7 @@ class PosteriorSample:
     reliability: dict[Any, Reliability] | None
     kernels: tuple[FeatureKernel, ...] = ()  # of the feature sets
     people: PeopleDraws | None = None  # where it is known who they are
+    n_chains: int = 1  # whose draws follow each other
 
     @classmethod
     def of(
@@ -101,7 +147,8 @@ class PosteriorSample:
             labels = factorize(annotators)[0]
             # Of a stream of its own: whether it is known who answered changes nothing else.
             people = PeopleDraws.of(model, unknowns, labels, positions, rng.spawn(1)[0])
-        return cls(larger, all_unknowns, compared, draws, reliability, kernels, people)
+        n_chains = len(sampled.unknowns)
+        return cls(larger, all_unknowns, compared, draws, reliability, kernels, people, n_chains)
 
     def with_objects(
         self,
@@ -144,31 +191,26 @@ class PosteriorSample:
         """The draws without the objects in no comparison."""
         return Draws(self.draws.points[:, self.compared], *self.draws[1:])
 
-    def log_distances(self) -> list[FloatArray]:
-        """Return the logarithms of the distances of some pairs in each draw, (k,) each, relative to its size."""
-        drawn = np.random.default_rng(0).integers(len(self.compared), size=(_N_DIAGNOSED_PAIRS, 2))
-        pairs = self.compared[drawn[drawn[:, 0] != drawn[:, 1]]]
-        if len(pairs) == 0:
-            pairs = self.compared[None, :2]
-        points = self.draws.points
-        sizes = np.log(points.var(axis=1).sum(axis=1))  # which comparisons do not fix
-        return [np.log(np.sum((points[:, a] - points[:, b]) ** 2, axis=1)) - sizes for a, b in pairs]
+    def diagnose_distances(self, most: int) -> tuple[int, Diagnosis]:
+        """Return how many distances were diagnosed, all or ``most`` at random, and the worst convergence of them."""
+        pairs = pairs_of(len(self.compared), most)
+        distances = relative_distances(self.draws.points[:, self.compared], pairs)
+        return len(pairs), diagnose(distances.T.reshape(len(pairs), self.n_chains, -1)).worst
 
 
 def check_convergence(
     model: Model, sampled: SamplingResult, sampler: Sampler, posterior: PosteriorSample, *, bimodal: bool
-) -> tuple[dict[str, Diagnosis], list[str]]:
-    """Return R-hat and effective number of draws of each quantity, and what is wrong with the chains."""
-    if isinstance(sampler, Variational):  # which has no chains
-        return {}, []
-    chains, n_draws, _ = sampled.unknowns.shape
+) -> tuple[dict[str, Diagnosis], Convergence | None, list[str]]:
+    """Return the convergence of each quantity and of distances, and what is wrong with the chains."""
+    if isinstance(sampler, Variational | Laplace):  # which have no chains
+        return {}, None, []
+    chains = len(sampled.unknowns)
     numbers = np.moveaxis(model.hyperparameters(sampled.unknowns), 2, 0)
     quantities = {"log_density": sampled.densities, **dict(zip(HYPERPARAMETERS, numbers, strict=True))}
     diagnostics = {name: diagnose(values) for name, values in quantities.items()}
-    # NaN: a distance that never changed, or too few draws.
-    rhats, sizes = np.array([diagnose(values.reshape(chains, n_draws)) for values in posterior.log_distances()]).T
-    largest, smallest = np.nan_to_num(rhats, nan=np.inf).max(), np.nan_to_num(sizes, nan=0.0).min()
-    worst = diagnostics["distances"] = Diagnosis(float(largest), float(smallest))
+    rule = sampler if isinstance(sampler, Microcanonical) and sampler.max_rhat is not None else None
+    n_distances, worst = posterior.diagnose_distances(_N_DIAGNOSED_PAIRS if rule is None else MAX_PAIRS)
+    diagnostics["distances"] = worst
     problems = []
     compares = isinstance(sampler, Microcanonical) and sampler.n_chains > 1
     if compares and np.isnan(sampled.vote_error) and not sampled.interrupted:
@@ -179,9 +221,26 @@ def check_convergence(
         problems.append(f"the chains disagree (R-hat of distances up to {worst.rhat:.2f})")
     if worst.effective < MIN_EFFECTIVE_DRAWS and not agree:
         problems.append(f"the draws are worth only {worst.effective:.0f} independent ones")
+    if rule is not None and not rule.is_met_by(worst):
+        problems.append(
+            f"distances have not met the rule: R-hat up to {worst.rhat:.3f} (below {rule.max_rhat:g}), effective draws "
+            f"at least {min(worst.effective, worst.tail):.0f} (above {rule.min_effective:g})"
+        )
     if isinstance(sampler, NUTS) and sampled.n_divergent > 0.02 * chains * sampler.n_draws:
         problems.append(f"{sampled.n_divergent} trajectories diverged")
-    return diagnostics, problems
+    convergence = Convergence(
+        chains,
+        len(posterior.draws),
+        n_distances,
+        worst.rhat,
+        worst.effective,
+        worst.tail,
+        None if rule is None else rule.max_rhat,
+        None if rule is None else rule.min_effective,
+        getattr(sampler, "tolerance", None),
+        is_met=not problems and not sampled.interrupted,
+    )
+    return diagnostics, convergence, problems
 
 
 def bimodality_message(labels: list[Any]) -> str:
@@ -207,14 +266,18 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     n_components : int, optional
         Dimension of the map. Left out: `dimension_`.
     max_components : int, optional
-        Dimensions that the draws may have; those that are not needed vanish. Left out: 15, or 8 where ``people`` may
-        have weights or maps of their own. With fewer a fit is faster, but if the
+        Dimensions that the draws may have; those that are not needed vanish. Left out: 15, 60 for "laplace", or 8 where
+        ``people`` may have weights or maps of their own. With fewer a fit is faster, but if the
         answers call for more, ellipses are too small.
-    solver : {"auto", "fast", "thorough", "nuts", "variational"}, Microcanonical, NUTS or Variational, default "auto"
-        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged. "fast": two short
-        chains, which cross-validation takes in place of "auto". "thorough": up to 60,000 steps of each chain, until
-        distances agree, too. "nuts": the no-U-turn sampler, exact and ten times slower. "variational": independent
-        normal distributions, a rough approximation. The classes of `nearer.sampling` set more.
+    solver : {"auto", "fast", "thorough", "nuts", "variational", "laplace"}, or one of their classes, default "auto"
+        "auto": microcanonical Langevin dynamics, chains that draw until predictions have converged, and "laplace" where
+        they would take minutes (more than some 150,000 comparisons, about up to 5,000 objects). "fast": two short
+        chains, which cross-validation takes in place of "auto". "thorough": for figures to publish; chains draw until
+        R-hat of all distances is below 1.01, and their bulk and tail effective sample sizes are above 400. "nuts": the
+        no-U-turn sampler, exact and ten times slower. "variational": independent normal distributions, a rough
+        approximation. "laplace": a normal distribution around the best map, with all correlations, for many answers;
+        its predictions are calibrated on `held_out_rows_`. The classes of `nearer.sampling` (`Microcanonical`, `NUTS`,
+        `Variational`, `Laplace`) set more.
     budget : float, optional
         Seconds after which drawing ends, whatever has been reached.
     prior : Prior, optional
@@ -256,7 +319,12 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
     draws_ : Draws
         Maps, slopes, offsets and lapse rates of the draws.
     diagnostics_ : dict of str to Diagnosis
-        R-hat and effective number of draws of the log-density, the learned numbers, and the worst among 50 distances.
+        R-hat and effective numbers of draws of the log-density, the learned numbers, and the worst among distances.
+    convergence_ : Convergence or None
+        The worst R-hat and effective numbers of draws of distances, 50 of them or with "thorough" all (2,000 at most),
+        and whether the rule was met by which drawing ends. None for "variational".
+    features_ : tuple of Features
+        The feature sets by label, with the rows of objects that were placed later. Missing without features.
     feature_share_ : dict of str to FeatureShare, or None
         For each feature set its share of the prior variance of the coordinates, with an interval of 95%: near 0 where
         it says nothing about the answers. None without features.
@@ -264,8 +332,14 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         Objects that may lie in either of two places: the answers leave two maps open.
     vote_error_ : float
         The share of predictions that more draws would make right, as far as the chains differ in them.
+    calibration_ : LogOddsCalibration or None
+        By "laplace": what log-odds are multiplied by, and raised to, so that predictions of held-out answers are right
+        as often as they say.
+    held_out_rows_ : ndarray of int, or None
+        By "laplace": the comparisons, whole trials, that calibrate predictions and that the map was not made of: 5% of
+        them, 50,000 at most.
     n_replaced_ : int
-        Chains that began anew, because they predicted clearly worse than the others.
+        Chains that were restarted, because they predicted significantly worse than the best.
     converged_ : bool
         Whether the chains agree, in distances or at least in predictions; "variational" has no such check.
     n_iter_, history_ : int, list of Progress
@@ -314,7 +388,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         -------
         list of FeatureDeviation
             With ``object``, ``distance`` (relative to the typical distance between two objects), and its 95% interval,
-            ``low`` to ``high``, of the objects that have features; those first that lie far away for sure.
+            ``low`` to ``high``, of the objects that have features, sorted by ``low``, the largest first.
         """
         check_is_fitted(self)
         posterior = self._posterior
@@ -338,6 +412,33 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         wide = np.zeros((len(self.embedding_), maps.shape[2]))
         wide[:, : self.embedding_.shape[1]] = self.embedding_
         return align(maps, wide, seen=self._posterior.compared)
+
+    def to_arviz(self, random_state: RandomState = None) -> Any:
+        """Return the draws as ArviZ takes them, chain by chain; needs arviz-base, of the extra ``arviz``.
+
+        Parameters
+        ----------
+        random_state : int, Generator, SeedSequence or None
+            For the posterior predictive answers.
+
+        Returns
+        -------
+        xarray.DataTree
+            ``posterior``: ``place`` of each object, rotated and scaled onto `embedding_`; ``distance`` of each pair
+            (of 2,000 at most) relative to the size of the map, in all dimensions; ``slope``, ``offset`` and ``lapse``;
+            ``person_slope`` and ``person_lapse`` where it is known who answered. ``log_likelihood``: ``answer`` of each
+            trial. ``observed_data`` and ``posterior_predictive``: ``choice`` in each comparison, 1 where the pair whose
+            objects have the lower numbers was judged the nearer.
+
+        Examples
+        --------
+        >>> import arviz_stats as az  # doctest: +SKIP
+        >>> az.summary(model.to_arviz(), var_names=["distance", "lapse"])  # doctest: +SKIP
+        """
+        from nearer.embedding.inference_data import datatree_of
+
+        check_is_fitted(self)
+        return datatree_of(self, random_state)
 
     def _map_draws(self, n_draws: int, random_state: RandomState = None) -> MapDraws:
         check_is_fitted(self)
@@ -476,9 +577,19 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         if self.n_jobs is not None:
             check_integer("n_jobs", self.n_jobs, 1)
 
-    def _sampler(self, model: Model) -> Sampler:
+    def _approximates(self, comparisons: Comparisons) -> bool:
+        """Whether the posterior of these comparisons is approximated by a normal distribution."""
+        if isinstance(self.solver, Laplace) or self.solver == "laplace":
+            return True
+        if self.solver not in ("auto", "fast") or self.features is not None or self.people != PEOPLE[0]:
+            return False
+        return is_approximated(comparisons)
+
+    def _sampler(self, model: Model, approximates: bool) -> Sampler:
         if isinstance(self.solver, Sampler):
             return self.solver
+        if approximates:
+            return Laplace.for_cross_validation() if self.solver == "fast" else Laplace()
         n_places = 0 if model.people is None else len(model.people.layout.objects)
         work = (len(model.comparisons) + n_places) * model.n_components
         named: dict[Any, Callable[[], Sampler]] = {
@@ -487,20 +598,23 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             "fast": lambda: Microcanonical.for_cross_validation(work),
             "nuts": NUTS,
             "variational": Variational,
+            "laplace": Laplace,
         }
         if self.solver not in named:
             raise ValueError(
-                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...) or Variational(...) of "
-                f"nearer.sampling, got {self.solver!r}"
+                f"solver must be one of {list(named)}, or Microcanonical(...), NUTS(...), Variational(...) or "
+                f"Laplace(...) of nearer.sampling, got {self.solver!r}"
             )
         return named[self.solver]()
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
-        comparisons, kernels = match_features(self._require_in_memory(comparisons), self.features)
-        model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects))
-        sampler = self._sampler(model)
+        everything, kernels = self._match_features(self._require_in_memory(comparisons))
+        approximates = self._approximates(everything)
+        comparisons, held_out = self._without_held_out(everything, approximates)
+        model, compared = self._model(comparisons, feature_basis(kernels, comparisons.objects), approximates)
+        sampler = self._sampler(model, approximates)
         rng = stream(self.random_state, "start")
-        sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
+        model, sampled = self._sampled(model, sampler, np.random.SeedSequence(int(rng.integers(2**63))))
         posterior = PosteriorSample.of(model, sampled, compared, comparisons, rng, kernels)
         draws, known = posterior.draws, posterior.compared_draws
         # Guesses do not agree with what is known of the objects.
@@ -508,6 +622,9 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         dimension, evidence = _dimension(known, comparisons, is_sensible)
         n_components = self.n_components or dimension or min(2, known.points.shape[2])
         asked, weights = compared[model.comparisons.quadruplets], model.comparisons.total_weights
+        if approximates and len(asked) > _MAX_DISTILLED:
+            some = np.sort(rng.choice(len(asked), _MAX_DISTILLED, replace=False))
+            asked, weights = asked[some], weights[some]
         points, interrupted = distill_posterior(
             asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
         )
@@ -525,31 +642,37 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         places = align(known.points, embedding[compared])
         bimodal = compared[bimodal_objects(places, embedding[compared])]
         sampled = replace(sampled, interrupted=sampled.interrupted or interrupted)
-        diagnostics, problems = check_convergence(model, sampled, sampler, posterior, bimodal=bimodal.size > 0)
-        self._store_map(embedding, comparisons)
+        diagnostics, convergence, problems = check_convergence(
+            model, sampled, sampler, posterior, bimodal=bimodal.size > 0
+        )
+        self._store_map(embedding, everything)
         self._store_covariances(covariances)
-        self._posterior = posterior
+        self._posterior, self.calibration_ = posterior, None
+        self.held_out_rows_ = held_out
+        self.calibration_ = None if held_out is None else self._calibrated(everything[held_out])
         self.differences_ = differences
         self.solver_: Any = sampler
         self.dimension_, self.dimension_evidence_ = dimension, evidence
         self.bimodal_objects_ = self.objects_[bimodal].tolist()
         self.n_iter_, self.vote_error_, self.n_replaced_ = sampled.n_steps, sampled.vote_error, sampled.n_replaced
         self.history_ = [Progress(number, -float(value), np.nan) for number, value in enumerate(sampled.densities[0])]
-        self.diagnostics_ = diagnostics
+        self.diagnostics_, self.convergence_ = diagnostics, convergence
         self.converged_ = not sampled.interrupted and not problems
         if callback is not None:
             for progress in self.history_:
                 callback(progress)
         if problems:
+            is_thorough = getattr(sampler, "max_rhat", None) is not None
+            longer = "" if is_thorough else "solver='thorough' (nearer fit --set solver=thorough), "
             self._warn(
                 f"{', and '.join(problems)}. Predictions may still be good; before you rely on distances, sample "
-                "longer with solver='thorough' (nearer fit --set solver=thorough), a larger budget, or fewer dimensions"
+                f"longer with {longer}a larger budget, or fewer dimensions"
             )
         useless = [name for name, share in (self.feature_share_ or {}).items() if share.high < MIN_FEATURE_SHARE]
         if useless:
             self._warn(
-                f"{quote_all(useless)} say little about the answers (share of the variance below {MIN_FEATURE_SHARE}): "
-                "they have nothing to do with them, or are about other objects or in another order than it seems"
+                f"{quote_all(useless)} explain little of the answers (share of the variance below {MIN_FEATURE_SHARE})"
+                ": they are unrelated to them, add nothing to the other sets, or their rows belong to other objects"
             )
         if self.bimodal_objects_:
             message = bimodality_message(self.bimodal_objects_)
@@ -557,25 +680,49 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         if sampled.interrupted:
             self._warn("the fit was interrupted; what was drawn so far is on the estimator", True)
 
-    def _model(self, comparisons: Comparisons, features: FeatureBasis | None) -> tuple[Model, NDArray[np.integer]]:
+    def _without_held_out(
+        self, comparisons: Comparisons, approximates: bool
+    ) -> tuple[Comparisons, NDArray[np.integer] | None]:
+        """Return what the map is made of, and the rows that calibrate predictions; all and None for chains."""
+        units = group_indices(comparisons) if approximates else np.zeros(1, dtype=np.intp)
+        if int(units.max()) + 1 < _MIN_CALIBRATION_UNITS:
+            return comparisons, None
+        share = min(_CALIBRATION_SHARE, _MAX_CALIBRATION_ROWS / len(comparisons))
+        chosen = draw_test_rows(units, share, stream(self.random_state, "split"))
+        kept = ~chosen & (comparisons.sample_weight > 0)
+        return (comparisons, None) if not kept.any() else (comparisons[~chosen], np.flatnonzero(chosen))
+
+    def _calibrated(self, held_out: Comparisons) -> LogOddsCalibration:
+        """Return what makes predictions of held-out answers agree with how often they are right."""
+        signs = 1 if held_out.answers is None else held_out.answers
+        log_odds = logit(self._probabilities_of_people(held_out)) * signs
+        return LogOddsCalibration.of(log_odds, held_out.sample_weight)
+
+    def _model(
+        self, comparisons: Comparisons, features: FeatureBasis | None, approximates: bool
+    ) -> tuple[Model, NDArray[np.integer]]:
         """Return the model of the objects that are compared, and their positions."""
         if not (comparisons.sample_weight > 0).any():
             raise ValueError("all comparisons have weight 0; there is nothing to fit")
         # Of the objects that are compared: others are no reason for further dimensions.
         n_compared = int(np.count_nonzero(np.bincount(with_positive_weight(comparisons).rows.ravel())))
         most = MAX_COMPONENTS if self.people == PEOPLE[0] else MAX_COMPONENTS_OF_PEOPLE
+        if approximates:
+            most = self.solver.max_components if isinstance(self.solver, Laplace) else Laplace.max_components
         free = min(self.max_components or most, max(n_compared - 1, 1))
         if self.people != PEOPLE[0]:
             check_people(comparisons)
         n_components = max(free, self.n_components or 1)
         return model_of(comparisons, n_components, self.prior, features=features, people=self.people)
 
-    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> SamplingResult:
+    def _sampled(self, model: Model, sampler: Sampler, seed: np.random.SeedSequence) -> tuple[Model, SamplingResult]:
+        if isinstance(sampler, Laplace):
+            return sample_laplace(model, sampler, seed, self._n_threads(), self.budget)
         if isinstance(sampler, NUTS):
-            return sample_nuts(model, sampler, seed.spawn(sampler.n_chains), self._n_threads())
+            return model, sample_nuts(model, sampler, seed.spawn(sampler.n_chains), self._n_threads())
         if isinstance(sampler, Variational):
-            return sample_variational(model, sampler, seed)
-        return sample_until_converged(model, sampler, [], seed, self._n_threads(), self.budget)
+            return model, sample_variational(model, sampler, seed)
+        return model, sample_until_converged(model, sampler, [], seed, self._n_threads(), self.budget)
 
     def _n_threads(self) -> int:
         from nearer.optimize.kernels import default_threads
@@ -629,7 +776,7 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
         for a, b, c, d in ((i, j, l, k), (i, j, k, l), (j, i, l, k), (j, i, k, l)):
             probabilities[(a == c) & unknown[b] & unknown[d]] = 0.5
         probabilities[unknown[quadruplets].all(axis=1)] = 0.5
-        return probabilities
+        return probabilities if self.calibration_ is None else self.calibration_.probability(probabilities)
 
     def _add_objects(self, added: Comparisons) -> None:
         self._extend_map(added.objects, added, ())
@@ -658,6 +805,16 @@ def check_people(comparisons: Comparisons) -> None:
         )
     if len(factorize(comparisons.annotators[comparisons.sample_weight > 0])[0]) < 2:
         raise ValueError("all answers are of one person, who cannot differ from others; fit with people='noise'")
+
+
+def is_approximated(comparisons: Comparisons) -> bool:
+    """Whether the posterior is by default approximated by a normal distribution: chains take long, and it is narrow."""
+    # Distinct rows and pairs cost no more than so many rows and pairs would.
+    most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
+    n_seen = int(seen_objects(comparisons).sum())
+    if most <= MAX_SAMPLED_WORK or n_seen > MAX_APPROXIMATED_OBJECTS or len(comparisons) < MIN_ROWS_PER_OBJECT * n_seen:
+        return False
+    return distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
 
 
 def _dimension(known: Draws, comparisons: Comparisons, is_sensible: bool) -> tuple[int | None, FloatArray]:

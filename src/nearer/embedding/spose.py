@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,7 @@ class SPoSE(OrdinalEmbedding):
     penalty: float | None = None
     n_starts: int = 3
     n_splits: int = 2
+    has_distances: ClassVar[bool] = False
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""
@@ -183,6 +184,12 @@ class SPoSE(OrdinalEmbedding):
         else:
             return
         self._warn(advice, solution.interrupted)
+
+    def _with_chosen_settings(self) -> OrdinalEmbedding:
+        return super()._with_chosen_settings().set_params(penalty=self.penalty_)
+
+    def _for_cross_validation(self) -> OrdinalEmbedding:
+        return self._copy_with(n_starts=1, n_splits=0)
 
     def _margins(self, quadruplets: NDArray[np.integer]) -> FloatArray:
         return pair_margins(self.embedding_, quadruplets)

@@ -41,7 +41,7 @@ class ByState(Protocol):
 
 _JSON_NAME, _ARRAYS_NAME = "model.json", "model.npz"
 # Classes that a file may name: class -> module.
-_READABLE_CLASSES = {
+READABLE_CLASSES = {
     "Penalty": "nearer.optimize.problems.points",
     **dict.fromkeys(("Progress", "Restarts"), "nearer.optimize.solvers.driver"),
     **dict.fromkeys(("ADMM", "SVRG", "ClosedForm", "Factored", "FactoredOnDevice"), "nearer.optimize.solvers"),
@@ -54,7 +54,11 @@ _READABLE_CLASSES = {
     "CuttingPlanes": "nearer.optimize.solvers.cutting_planes",
     **dict.fromkeys(("Candidate", "Path"), "nearer.embedding.dmoe_search"),
     "SearchResult": "nearer.embedding.dmoe_search",
-    **dict.fromkeys(("NUTS", "Diagnosis", "Draws", "Microcanonical", "Prior", "Variational"), "nearer.sampling"),
+    **dict.fromkeys(
+        ("Convergence", "Diagnosis", "Draws", "Laplace", "Microcanonical", "NUTS", "Prior", "Variational"),
+        "nearer.sampling",
+    ),
+    "LogOddsCalibration": "nearer.embedding.posterior_embedding",
     "Model": "nearer.sampling.model",
     "PosteriorSample": "nearer.embedding.posterior_embedding",
     "DistinctComparisons": "nearer.sampling.model",
@@ -64,7 +68,7 @@ _READABLE_CLASSES = {
     **dict.fromkeys(("Estimate", "PeopleDifferences"), "nearer.sampling.differences"),
 }
 # Models with a state of their own: class -> module.
-_BY_STATE = {"Questions": "nearer.design"}
+BY_STATE = {"Questions": "nearer.design"}
 _MAX_CHARS = 300
 
 
@@ -87,7 +91,7 @@ def save_model(model: OrdinalEmbedding | ByState, folder: str | PathLike[str]) -
     >>> bool((again.embedding_ == model.embedding_).all()), again.predict([("a", "b", "c")]).tolist()
     (True, [1])
     """
-    if type(model).__name__ not in _BY_STATE:
+    if type(model).__name__ not in BY_STATE:
         if not isinstance(model, OrdinalEmbedding) or not hasattr(model, "embedding_"):
             raise ValueError(f"only a fitted estimator of nearer.embedding can be saved, got {model!r}; call fit first")
         if not isinstance(model.comparisons_, Comparisons):
@@ -132,9 +136,9 @@ def load_model(folder: str | PathLike[str]) -> Any:
         arrays = [stored[str(k)] for k in range(len(stored))]
         if "by_state" in what:
             name = what["by_state"]
-            if name not in _BY_STATE:
+            if name not in BY_STATE:
                 raise ValueError(f"the class {name!r} is not one that a model is made of")
-            return getattr(import_module(_BY_STATE[name]), name).from_state(_decode(what["state"], arrays))
+            return getattr(import_module(BY_STATE[name]), name).from_state(_decode(what["state"], arrays))
         model = _decode_estimator(what, arrays)
         model._check_state()
         _try_out(model)
@@ -183,9 +187,9 @@ def _encode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         if settings.get("features") is not None:
             settings["features"] = list(as_feature_sets(settings["features"]))
         return {"estimator": name, "settings": _encode(settings, arrays), "fitted": _encode(state, arrays)}
-    if name in _BY_STATE:
+    if name in BY_STATE:
         return {"by_state": name, "state": _encode(value.state(), arrays)}
-    if name in _READABLE_CLASSES:
+    if name in READABLE_CLASSES:
         names = [f.name for f in fields(value)] if is_dataclass(value) else list(value._fields)
         return {"class": name, "fields": {key: _encode(getattr(value, key), arrays) for key in names}}
     if isinstance(value, list | tuple):
@@ -202,9 +206,9 @@ def _decode(value: Any, arrays: list[NDArray[Any]]) -> Any:
         return _decode_estimator(value, arrays)
     if "class" in value:
         name = value["class"]
-        if name not in _READABLE_CLASSES:
+        if name not in READABLE_CLASSES:
             raise ValueError(f"the class {name!r} is not one that a model is made of")
-        found = getattr(import_module(_READABLE_CLASSES[name]), name)
+        found = getattr(import_module(READABLE_CLASSES[name]), name)
         return found(**{key: _decode(item, arrays) for key, item in value["fields"].items()})
     (kind, content), *_ = value.items()
     if kind == "number" and content in ("nan", "inf", "-inf"):

@@ -36,6 +36,7 @@ _FIT_TOL = 1e-3  # in log-likelihood: distributions that are this near the best 
 _ERROR_GRID = np.sin(np.linspace(0.0, np.pi / 4, 101)) ** 2
 _CLASS_MIN_ANSWERS = (4, 6)  # least answers of the classes after the first
 _DUALITY_GAP = 1e-6  # of a solution, in log-likelihood
+_MAX_CODED_OBJECTS = 50_000  # whose questions, n^4, are codes of 64 bits
 _MAX_ITERATIONS = 100
 _MAX_TILT = 1e4  # per question: the mean of q is then at its bound
 _SMALLEST_FLOAT = float(np.finfo(np.float64).tiny)
@@ -202,6 +203,12 @@ class _QuestionCounts(NamedTuple):
 
 def _count(comparisons: Comparisons) -> _QuestionCounts:
     """Return the kinds of questions that were answered more than once."""
+    scaled = _scaled(comparisons)
+    total, again = float(scaled.sum()), _asked_again(comparisons)
+    if not again.any():
+        nothing = np.empty(0)
+        return _QuestionCounts(nothing.astype(np.int64), nothing.astype(np.int64), nothing, nothing, nothing)
+    comparisons, scaled = comparisons[again], scaled[again]
     questions = question_indices(comparisons)
     respondents = trial_indices(comparisons)
     if comparisons.annotators is not None:
@@ -212,14 +219,28 @@ def _count(comparisons: Comparisons) -> _QuestionCounts:
     near, far = near_far_codes(comparisons.oriented[kept], comparisons.n_objects)
     answers = np.bincount(questions[kept])
     first = np.bincount(questions[kept], near < far).astype(np.int64)
-    weights = np.bincount(questions, _scaled(comparisons))
+    weights = np.bincount(questions, scaled)
     repeated = answers > 1
     # Questions asked once weigh as repeated ones do, each of which is as likely to be like them.
-    weights = weights + weights[~repeated].sum() / max(repeated.sum(), 1)
+    weights = weights + (total - weights[repeated].sum()) / max(repeated.sum(), 1)
     answers, first, weights = answers[repeated], first[repeated], weights[repeated]
     kinds, kind = np.unique([np.minimum(first, answers - first), answers], axis=1, return_inverse=True)
     sums = [np.bincount(kind.ravel(), each).astype(np.float64) for each in (weights**0, weights, weights**2)]
     return _QuestionCounts(kinds[0], kinds[1], *sums)
+
+
+def _asked_again(comparisons: Comparisons) -> NDArray[np.bool_]:
+    """Return which rows ask a question that another row asks, too, (m,)."""
+    if comparisons.n_objects > _MAX_CODED_OBJECTS:
+        return np.ones(len(comparisons), dtype=bool)
+    near, far = near_far_codes(comparisons.quadruplets, comparisons.n_objects)
+    codes = np.minimum(near, far) * comparisons.n_objects**2 + np.maximum(near, far)
+    ordered = np.sort(codes)
+    several = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+    if len(several) == 0:
+        return np.zeros(len(codes), dtype=bool)
+    places = np.searchsorted(several, codes).clip(max=len(several) - 1)
+    return np.asarray(several[places] == codes)
 
 
 def _mean_minority(counts: _QuestionCounts, level: float) -> tuple[float, float, float, float]:

@@ -12,16 +12,23 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import decimals, format_interval, format_level
+from nearer._common.formatting import decimals, format_interval, format_level, percent
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
+from nearer.data.choices import Choices, ItemTrials
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.groups import Grouping, balance_folds, group_indices, resolve_grouping, with_positive_weight
+from nearer.data.groups import (
+    Grouping,
+    balance_folds,
+    group_indices,
+    resolve_grouping,
+    with_positive_weight,
+)
 from nearer.data.labels import Labels, factorize, read_labels
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.evaluation.intervals import error_interval
+from nearer.evaluation.intervals import Interval, error_interval
 from nearer.evaluation.metrics import margins
 
 
@@ -166,7 +173,8 @@ def evaluate(model: Evaluable, test: Comparisons) -> Losses:
     if len(model.embedding_) > test.n_objects:  # objects with features are on the map, whoever was asked about them
         test = test.reindex(model.objects_)
     answers = 1 if test.answers is None else test.answers
-    found = model.decision_function(test) * answers, margins(test, model.embedding_)
+    gamma = model.decision_function(test) * answers
+    found = gamma, margins(test, model.embedding_) if getattr(model, "has_distances", True) else gamma
     return Losses(*(np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64)) for gamma in found))
 
 
@@ -187,8 +195,10 @@ class HeldOutError(Result):
     map_error, map_low, map_high : float
         Of the p-dimensional map, `embedding_`.
     n_splits, by : int, {"trials", "annotators", "questions"}
-        Folds that were made, and what they kept whole.
+        Folds that were made, 1 for a test part, and what they kept whole.
     level : float
+    choice : Interval or None
+        Error of the choice of the odd one out of three, with its interval; None where there are other trials.
 
     Examples
     --------
@@ -205,14 +215,17 @@ class HeldOutError(Result):
     n_splits: int
     by: Grouping
     level: float = 0.95
+    choice: Interval | None = None
 
     def summary(self) -> str:
         """Return errors, intervals and folds as text."""
+        choice = self.choice
         return (
             f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
             f"{format_interval(self.low, self.high)}); "
             f"of the map {decimals(self.map_error)} ({format_interval(self.map_low, self.map_high)}); "
-            f"{self.n_splits} folds of whole {self.by}"
+            f"{'a test part' if self.n_splits == 1 else f'{self.n_splits} folds'} of whole {self.by}"
+            + (f"; the odd one of three is predicted in {percent(1 - choice.error)} of trials" if choice else "")
         )
 
 
@@ -263,4 +276,41 @@ def held_out_error(
     of_predictions, of_map = (
         error_interval(each, judged.sample_weight, units, level, n_folds=len(folds)) for each in wrong
     )
-    return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level)
+    choice = _choice_interval(wrong, judged, units, level, len(folds))
+    return HeldOutError(*of_predictions, *of_map, len(folds), resolve_grouping(judged, by), level, choice)
+
+
+def error_on_rows(
+    model: Evaluable, comparisons: Comparisons, rows: NDArray[np.integer], *, level: float = 0.95
+) -> HeldOutError:
+    """Return the error on rows that a fitted map was not made of, whole trials: as `held_out_error`, without fits."""
+    judged = comparisons[rows]
+    units, wrong = group_indices(judged), evaluate(model, judged)
+    of_predictions, of_map = (error_interval(each, judged.sample_weight, units, level) for each in wrong)
+    choice = _choice_interval(wrong, judged, units, level)
+    return HeldOutError(*of_predictions, *of_map, 1, resolve_grouping(judged, "trials"), level, choice)
+
+
+def _choice_interval(
+    wrong: Losses, judged: Comparisons, units: NDArray[np.intp], level: float, n_folds: int | None = None
+) -> Interval | None:
+    """Return the error of the choice among three items, where all trials are of this kind."""
+    if not is_odd_one_of_three(judged):
+        return None
+    lost = choice_losses(wrong.predictions, group_indices(judged, "trials"))
+    return error_interval(lost, judged.sample_weight, units, level, n_folds=n_folds)
+
+
+def is_odd_one_of_three(comparisons: Comparisons) -> bool:
+    """Whether all trials name the odd one of three items."""
+    if comparisons.trials is None or not comparisons.is_triplets or len(comparisons) % 2:
+        return False
+    parts = Choices.of(comparisons).parts
+    return all(isinstance(part, ItemTrials) and not part.central and part.items.shape[1] == 3 for part in parts)
+
+
+def choice_losses(losses: FloatArray, trials: NDArray[np.intp]) -> FloatArray:
+    """Return the loss of the choice in the trial of each row, (m,): it is right if all comparisons of it are."""
+    worst = np.zeros(int(trials.max()) + 1)
+    np.maximum.at(worst, trials, losses)
+    return np.asarray(worst[trials])

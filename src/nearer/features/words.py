@@ -11,10 +11,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import quote, quote_all
-from nearer.data.features import MAX_STANDARDIZED_COLUMNS, Features
+from nearer.data.features import LABEL_COLUMNS, MAX_STANDARDIZED_COLUMNS, Features
 from nearer.data.labels import normalize_name
 from nearer.io.delimited import as_text, read_bytes
-from nearer.io.features import LABEL_COLUMNS
 from nearer.io.formats import open_table
 
 TABLE_ENDINGS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".parquet")

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nearer._common.findings import Finding, Source
 from nearer._common.formatting import intcomma, pluralize
+from nearer._common.html import MAX_ROWS, html_block
 from nearer.data.comparisons import Comparisons
 from nearer.data.groups import trial_indices
 from nearer.data.labels import factorize
@@ -175,6 +176,8 @@ class ReadingReport:
         How many were skipped in all.
     n_undecided : int
         Answers "can't tell" in the file.
+    undecided : dict from str to int
+        How many of these each person gave; without those who gave none, and empty where people are not known.
     columns : dict from str to tuple of str
         Names of the columns that were read, by what they hold: ``{"anchor": ("Referenz",), ...}``. Empty for answers
         that do not come from a table, and for files that `write_answers` wrote.
@@ -192,6 +195,7 @@ class ReadingReport:
     bad_rows: tuple[Finding, ...] = ()
     n_bad: int = 0
     n_undecided: int = 0
+    undecided: dict[str, int] = field(default_factory=dict)
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
@@ -337,6 +341,14 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def _repr_html_(self) -> str:
+        report = self.report
+        lines = [repr(self), *map(str, report.left_out), *report.notes, *report.skipped[:MAX_ROWS]]
+        columns = {
+            "columns": [("what", "column"), *((what, ", ".join(names)) for what, names in report.columns.items())]
+        }
+        return html_block(f"Answers from {self.source}", lines, columns if report.columns else {})
 
     def __repr__(self) -> str:
         parts = [

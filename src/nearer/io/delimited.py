@@ -31,6 +31,7 @@ from nearer._common.progress import progress_bar
 from nearer._common.tables import unescape_formula
 from nearer.io.messages import note
 from nearer.io.table import MAX_BAD_ROWS, Encoder, LoadedRows, RowSources, Table, encode_cells
+from nearer.io.workbooks import is_workbook, sheet_text, unpacked_size
 
 _PIECE_BYTES = 2**24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
@@ -200,6 +201,8 @@ def _commas_for_spaces(data: bytes) -> bytes:
         return data
     if not all(_WHOLE.fullmatch(cell.decode("utf-8", "replace")) for row in cells for cell in row):
         return data
+    if not any(each in data for each in (b"\t", b"  ", b" \n", b"\n ", b" \r")) and data[:1] + data[-1:] != b"  ":
+        return data.replace(b" ", b",").strip(b",")  # a tenth of the time that patterns take
     return re.sub(rb"[ \t]+", b",", re.sub(rb"(?m)^[ \t]+|[ \t]+$", b"", data))
 
 
@@ -375,7 +378,6 @@ def refuse_growth(n_unpacked: int, n_packed: int, source: str) -> None:
 
 
 _OTHER_FORMATS = (
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"GIF8", "a GIF image"),
@@ -407,17 +409,23 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def as_text(data: bytes, source: str) -> str:
+def as_text(data: bytes, source: str, sheet: str | None = None) -> str:
     """Return the text that bytes are, or say why they are none."""
-    return as_utf8(data, source)[0].decode("utf-8")
+    return as_utf8(data, source, sheet)[0].decode("utf-8")
 
 
-def as_utf8(data: bytes, source: str) -> tuple[bytes, tuple[Finding, ...]]:
-    """Return text in UTF-8 without a byte order mark, and findings, or say why the bytes are none."""
+def as_utf8(data: bytes, source: str, sheet: str | None = None) -> tuple[bytes, tuple[Finding, ...]]:
+    """Return text in UTF-8 without a byte order mark, and findings, or say why the bytes are none.
+
+    Of a workbook, it is the text of a sheet.
+    """
+    if is_workbook(data):
+        refuse_growth(unpacked_size(data, source), len(data), source)
+        return sheet_text(data, source, sheet)
+    if sheet is not None:
+        raise ValueError(f"{source} is no workbook and has no sheet {sheet!r}; leave the sheet out")
     if data[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        is_excel = b"xl/" in data[:4096] or b"xl/workbook" in data[-65536:]
-        what = "an Excel workbook" if is_excel else "a spreadsheet or a zip archive"
-        raise ValueError(f"{source} is {what}, not text; open it and save the sheet as CSV (UTF-8)")
+        raise ValueError(f"{source} is a zip archive, not text; unpack it, and name the files in it")
     for start, what in _OTHER_FORMATS:
         if data.startswith(start):
             raise ValueError(f"{source} is {what}, not a table of answers; {_READABLE}")

@@ -14,13 +14,12 @@ from nearer._common.arrays import FloatArray
 from nearer._common.files import atomic_path, write_text
 from nearer._common.formatting import quote, quote_all
 from nearer._common.tables import coordinate_rows, csv_text, unescape_formula
-from nearer.data.features import Features
+from nearer.data.features import LABEL_COLUMNS, Features
 from nearer.data.labels import normalize_name
 from nearer.io.delimited import as_text, read_bytes
 from nearer.io.formats import open_table, read_arrays
 from nearer.io.table import Column
 
-LABEL_COLUMNS = ("object", "objects", "label", "name", "item", "stimulus", "image", "file", "filename", "word", "id")
 _NAME_ARRAYS = ("names", "objects", "labels", "filenames", "file_names")
 _NAME_FILES = ("file_names.txt", "filenames.txt", "names.txt", "objects.txt")  # beside an npy file
 _ARRAY_ENDINGS = (".npy", ".npz")

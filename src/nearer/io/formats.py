@@ -42,8 +42,11 @@ BYTES_PER_CODE = 4
 _NPY = b"\x93NUMPY"
 
 
-def open_table(source: Any, kind: str | None = None) -> Table:
-    """Return the table in a file, a frame or a dict of columns; the ``kind`` names the columns of a matrix."""
+def open_table(source: Any, kind: str | None = None, sheet: str | None = None) -> Table:
+    """Return the table in a file, a frame or a dict of columns.
+
+    The ``kind`` names the columns of a matrix, ``sheet`` is that of a workbook.
+    """
     if not isinstance(source, str | PathLike):
         return frame_table(source)
     path = Path(source)
@@ -53,7 +56,7 @@ def open_table(source: Any, kind: str | None = None) -> Table:
         return parquet_table(data, name)
     if data[:6] == _NPY or (data[:4] == b"PK\x03\x04" and b".npy" in data[:256]):
         return _arrays_table(data, kind, name)
-    data, of_encoding = as_utf8(data, name)
+    data, of_encoding = as_utf8(data, name, sheet)
     data, of_comments = without_preamble(data, name)
     data, findings = without_end(data), (*of_encoding, *of_comments)
     suffixes = {suffix.lower() for suffix in path.suffixes[-2:]}

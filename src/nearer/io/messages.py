@@ -249,6 +249,20 @@ _TEXTS: dict[str, Callable[..., str]] = {
         "as CSV UTF-8"
     ),
     "comments": lambda n_lines: f"{pluralize(n_lines, 'line')} of comments {_was(n_lines)} ignored",
+    "matrix": lambda what: what,
+    "assumed-direction": lambda what: (
+        f"a large number{f' in column {what!r}' if what else ''} was taken to mean that objects are different; if it "
+        f"means that they are similar, use {one_of('high_is', ['similar'])}"
+    ),
+    "identical-pairs": lambda n_rows: (
+        f"{'1 row is' if n_rows == 1 else f'{intcomma(n_rows)} rows are'} about an object and itself, which a map "
+        "cannot use"
+    ),
+    "not-judged": lambda n_rows: (
+        f"{'1 row has' if n_rows == 1 else f'{intcomma(n_rows)} rows have'} no pair or no judgment and {_was(n_rows)} "
+        "ignored"
+    ),
+    "title-rows": lambda n_rows: f"{pluralize(n_rows, 'row')} above the header {_was(n_rows)} ignored",
     "doubled-names": lambda: "the names of the objects are not distinct, so that objects keep their numbers",
     "indices": lambda columns: f"no {' and '.join(columns)}, so that objects keep their indices",
     "wide": lambda n_questions, first, titles: (
@@ -324,6 +338,9 @@ _TEXTS: dict[str, Callable[..., str]] = {
         f"is line {line} of the file, which is no JSON (was it cut off?): all answers on it are missing"
     ),
     "no-index": lambda column, value, most: f"the {column} {shortened(value)} is no index of an object, 0 to {most:,}",
+    "off-scale": lambda value, low, high: f"the rating {shortened(value)} is not from {low:g} to {high:g}",
+    "no-same": lambda value: f"the answer {shortened(value)} is neither same nor different",
+    "too-many-same": lambda: "more answers are same than there are answers",
     "missing": lambda what: f"there is no {what}",
     "missing-label": lambda what: (
         f"there is no {what}; fill it in, or use {without_column(what)} to do without the column"

@@ -112,7 +112,7 @@ def _opened(files: FileList, options: ReadOptions) -> tuple[dict[str, Table], di
     bar = progress_bar("open", len(files.paths), files.paths, unit="file")
     for path, name in zip(bar, files.names, strict=True):
         try:
-            table = open_table(path, options.kind)
+            table = open_table(path, options.kind, options.sheet)
         except NoRows:
             without_rows.append(name)
             continue
@@ -246,7 +246,10 @@ def _column(name: str, parts: list[_FilePart], loaded: list[LoadedRows], is_pers
     return join_rows(pieces)
 
 
-_ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy")
+_ENDINGS = (
+    ".csv", ".tsv", ".tab", ".txt", ".dat", ".json", ".jsonl", ".ndjson", ".parquet", ".npz", ".npy", ".mat",
+    ".xlsx", ".xlsb", ".xls", ".ods",
+)  # fmt: skip
 _DOCUMENT_STEMS = ("readme", "license", "licence", "codebook", "changelog", "notes")
 _GENERIC_FOLDERS = ("data", "raw", "csv", "answers", "files", "results")
 _RESULTS_FILE = "results.json"  # of a map

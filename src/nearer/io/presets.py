@@ -68,6 +68,7 @@ class ReadOptions:
     weight_by_confidence: bool
     first_is: Any
     separate_labels: bool
+    sheet: str | None = None
     repeats_allowed: bool = False  # whether an object may be in a row twice, as in catch questions
 
 

@@ -15,7 +15,7 @@ with the same weight. Each distinct list, or pair of what was shown and what was
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, permutations
 from typing import Any, TypeAlias
 
@@ -51,8 +51,8 @@ Rows = NDArray[np.int32]
 
 
 # Comparisons and the row of the table that each follows from, in order; the place that each row of the table says, -1
-# for none; and how often somebody could not tell.
-Compared: TypeAlias = tuple[Rows, NDArray[np.intp], NDArray[np.signedinteger[Any]] | None, int]
+# for none; and the rows of the table in which somebody could not tell.
+Compared: TypeAlias = tuple[Rows, NDArray[np.intp], NDArray[np.signedinteger[Any]] | None, NDArray[np.intp]]
 
 
 def side_comparisons(
@@ -71,7 +71,7 @@ def side_comparisons(
     near = [np.where(swapped, b[row_of], a[row_of]) for a, b in zip(left, right, strict=True)]
     far = [np.where(swapped, a[row_of], b[row_of]) for a, b in zip(left, right, strict=True)]
     rows = np.stack([*near, *(far[1:] if left[0] is right[0] else far)], axis=1)
-    return rows, row_of, np.maximum(places, -1), int(undecided.sum())
+    return rows, row_of, np.maximum(places, -1), np.flatnonzero(undecided)
 
 
 def item_comparisons(items: Codes, places: NDArray[np.int8], errors: RowErrors, split: bool, central: bool) -> Compared:
@@ -93,7 +93,7 @@ def item_comparisons(items: Codes, places: NDArray[np.int8], errors: RowErrors, 
     for at, pattern in enumerate(patterns):
         alike = np.flatnonzero(pattern_of == at)
         rows[starts[alike, None] + np.arange(len(pattern))] = shown[alike[:, None, None], pattern]
-    return rows, np.repeat(kept, copies), np.maximum(places, -1), int(undecided.sum())
+    return rows, np.repeat(kept, copies), np.maximum(places, -1), np.flatnonzero(undecided)
 
 
 def _pattern(present: int, named: int, central: bool) -> NDArray[np.intp]:
@@ -190,7 +190,7 @@ class TableComparisons:
     rows: Rows
     row_of: NDArray[np.intp]
     places: NDArray[np.signedinteger[Any]] | None
-    n_undecided: int
+    undecided: NDArray[np.intp]  # rows of the table
     seen: NDArray[np.bool_]
     signs: NDArray[np.int8] | None = None
     findings: tuple[Finding, ...] = ()
@@ -248,9 +248,16 @@ def _read_items_question(question: Question) -> TableComparisons:
     role = "odd" if kind == "odd-one-out" else "central"
     names = list(columns) if len(columns) > 1 else []
     answer, options, coding = question.column(role), list(items.T), question.coding
-    places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
+    answer_column = question.name(role)
+    is_column = answer_column in columns  # one column of items is the answer
+    if is_column:
+        places = np.full(len(items), columns.index(answer_column), np.int8)
+    else:
+        places = read_places(answer, objects.labels, options, names, errors, question.source, coding, wanted=role)
     compared = item_comparisons(items, places, errors, question.split, central=role == "central")
-    return TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
+    found = TableComparisons(kind, objects, *compared, _seen_objects(objects, items[~errors.bad].T))
+    # Where the answer always stands in the same column, nothing is known of what was shown where.
+    return replace(found, places=None) if is_column else found
 
 
 def _read_near_and_far(
@@ -276,7 +283,7 @@ def _read_near_and_far(
         places[(right == codes["near"]) & (left == codes["far"])] = 1
     seen = _seen_objects(objects, rows.T)
     signs = None if signs is None else signs[kept]
-    return TableComparisons(found.layout.kind, objects, rows, kept, places, 0, seen, signs, findings)
+    return TableComparisons(found.layout.kind, objects, rows, kept, places, kept[:0], seen, signs, findings)
 
 
 def _signs(question: Question, objects: Objects) -> NDArray[np.int8] | None:
@@ -379,7 +386,7 @@ def _read_list_question(question: Question) -> TableComparisons:
     seen = _seen_objects(objects, [anchor[~errors.bad], *shown_in_good])
     only_two = all(len(choice.shown) == 2 for choice in choices if not choice.error)
     kind: Kind = "triplet" if layout.kind == "grid" and only_two and question.coding.from_zero else layout.kind
-    return TableComparisons(kind, objects, rows, row_of, places, int(undecided.sum()), seen)
+    return TableComparisons(kind, objects, rows, row_of, places, np.flatnonzero(undecided), seen)
 
 
 MAX_LIST = 1000  # a ranking of so many makes half a million comparisons

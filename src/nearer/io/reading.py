@@ -14,12 +14,13 @@ from nearer.io import ambiguity, column_checks, presets
 from nearer.io.answers import Answers, BadAnswers, Kind, LeftOut, ReadingReport, with_objects
 from nearer.io.attention_checks import catch_rows, mark_repeated_objects, with_labels
 from nearer.io.column_checks import Prompt
-from nearer.io.columns import AmbiguousColumns, LayoutMatch, split_names
+from nearer.io.columns import NEAR_FAR, AmbiguousColumns, LayoutMatch, split_names
 from nearer.io.delimited import unescape_columns
 from nearer.io.formats import open_table, without_impossible
 from nearer.io.labels import label_by_address, short_names, with_addresses, with_whole_numbers
 from nearer.io.messages import Proposal, describe_prompt, format_proposals, note, sentence
 from nearer.io.multi_file import file_list, is_files, join_files, namespace_by_file
+from nearer.io.names import with_names
 from nearer.io.presets import PRESETS, PURPOSE, TRIAL_TYPE, ReadOptions, TableHints
 from nearer.io.questions import Question, read_question
 from nearer.io.selecting import Rule, drop_non_trials, resolve_column, rules_from, select_rows, with_rows
@@ -38,6 +39,7 @@ def read_answers(
     *,
     columns: Mapping[str, Any] | None = None,
     preset: Preset | None = None,
+    sheet: str | None = None,
     skip_bad: bool = False,
     undecided: Literal["drop", "split"] = "drop",
     weight_by_confidence: bool = False,
@@ -48,15 +50,17 @@ def read_answers(
     also: Iterable[str] = (),
     catch: str | None = None,
     separate_labels: bool = False,
+    names: Any = None,
 ) -> Answers:
     """Read what people answered, from a file, many files or a table.
 
     Parameters
     ----------
     source : path, sequence of paths, data frame or dict of columns
-        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz or
-        npy; a frame of pandas, polars or pyarrow. A folder, a pattern such as ``"data/*.csv"`` and several paths mean
-        many files, which are read as one table; where no column identifies who answered, the name of each file does.
+        CSV, TSV or other delimited text, JSON lines or a JSON array of objects (each also as .gz), Parquet, npz,
+        npy, or a workbook of Excel or LibreOffice; a frame of pandas, polars or pyarrow. A folder, a pattern such as
+        ``"data/*.csv"`` and several paths mean many files, which are read as one table; where no column identifies who
+        answered, the name of each file does.
     kind : str, optional
         How people were asked; found from the columns if left out.
 
@@ -78,6 +82,8 @@ def read_answers(
         not to be used. Beside the names above: annotator, trial, seconds, confidence, weight.
     preset : {"salmon", "jspsych", "cblearn"}, optional
         The program that wrote the file; found from the columns where they are unmistakable.
+    sheet : str, optional
+        Which sheet of a workbook to read, where several hold something.
     skip_bad : bool
         Leave out rows that cannot be used, and count them, instead of refusing the file.
     undecided : {"drop", "split"}
@@ -104,6 +110,9 @@ def read_answers(
         Whether columns may hold different objects by design, such as anchors that are never options. Otherwise labels
         of one column that are in no other, beyond what chance explains, are taken for other names of the same objects,
         and refused.
+    names : path or sequence of str, optional
+        Names of the objects, where the answers hold their numbers: a file with a name a line, or a table with a column
+        such as uniqueID, name or object. Numbers count from 0, or from 1 if the largest is the number of names.
 
     Returns
     -------
@@ -127,6 +136,10 @@ def read_answers(
     Response times are taken to be milliseconds if the name of the column says so (rt_ms), in exports of jsPsych, or if
     their median is above 100.
 
+    Numbers without a line of column names, three or more in every line of a text file or in an array, say nothing of
+    what they are: text is refused unless ``kind`` or ``columns`` is given. With kind="odd-one-out" the last of a row
+    is the odd one of all in it, as in the files of THINGS and VICE; with "triplet" the three are anchor, near and far.
+
     Examples
     --------
     >>> table = {"anchor": ["cat", "car"], "left": ["dog", "cat"], "right": ["car", "bus"], "answer": ["left", "right"]}
@@ -139,19 +152,38 @@ def read_answers(
     if undecided not in ("drop", "split"):
         raise ValueError(f"undecided={undecided!r}: it must be 'drop' or 'split'")
     split, rules = undecided == "split", rules_from(keep, exclude, where)
-    options = ReadOptions(kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels)
+    options = ReadOptions(
+        kind, columns, preset, skip_bad, split, weight_by_confidence, first_is, separate_labels, sheet
+    )
     if is_files(source):
         files = file_list(source)
         several = len(files.paths) > 1
-        table = join_files(files, options, rules) if several else open_table(files.paths[0], kind)
+        table = join_files(files, options, rules) if several else open_table(files.paths[0], kind, sheet)
         table = replace(table, findings=(*files.findings, *table.findings))
     else:
         table = open_table(source, kind)
+    options = _with_places(table, options)
     answers = _read_filtered(table, options, rules, also, catch)
+    if names is not None:
+        answers = with_names(answers, names)
     wrong = answers.report.trial_numbers
     for warning in (*([f"{answers.source}: {wrong}"] if wrong is not None else []), *answers.report.notes):
         warnings.warn(warning, UserWarning, stacklevel=2)
     return answers
+
+
+def _with_places(table: Table, options: ReadOptions) -> ReadOptions:
+    """Return options that say what the numbers of rows without column names are, by the kind of question alone."""
+    names = list(table.names)
+    by_number = [str(at) for at in range(1, len(names) + 1)]
+    if options.columns is not None or not (table.delimited or table.positional):
+        return options
+    if options.kind == "odd-one-out" and len(names) > 2 and names in (by_number, [f"object_{at}" for at in by_number]):
+        return replace(options, columns={"items": names, "odd": names[-1]})
+    roles = {"triplet": ("anchor", "near", "far"), "quadruplet": NEAR_FAR}.get(options.kind or "", ())
+    if roles and names == by_number and len(names) == len(roles):
+        return replace(options, columns=dict(zip(roles, names, strict=True)))
+    return options
 
 
 def _read_filtered(

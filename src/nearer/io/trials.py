@@ -10,6 +10,7 @@ with the same number are a trial if they are about one question, and else each r
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -82,6 +83,9 @@ def assemble(
     first, answer_of = np.flatnonzero(new_answer), np.cumsum(new_answer) - 1
     rows = asked.row_of[first]  # of the table, one for every answer
     annotator, trial = (_labels_of(question, role) for role in ("annotator", "trial"))
+    undecided = Counter[str]()
+    if annotator is not None:
+        undecided.update(str(annotator.value(row)) for row in asked.undecided.tolist())
     annotator, trial = (None if column is None else column[rows] for column in (annotator, trial))
     trials: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None
@@ -106,7 +110,8 @@ def assemble(
     who = None if annotator is None else take_labels(annotator)
     who = who[answer_of] if who is not None and len(rows) < len(answer_of) else who
     answers = make_answers(asked, answer_of, first, sources, extras, annotators=who, trials=trials, weights=weights)
-    report = replace(report, findings=(*report.findings, *findings), n_undecided=asked.n_undecided, trial_numbers=wrong)
+    report = replace(report, findings=(*report.findings, *findings), trial_numbers=wrong)
+    report = replace(report, n_undecided=len(asked.undecided), undecided=dict(undecided))
     places = extras.get("place", asked.places)
     if places is not None and not (places[rows] < 0).all():
         answers = replace(answers, places=as_places(places[rows]))

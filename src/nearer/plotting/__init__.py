@@ -6,6 +6,7 @@ is touched.
 """
 
 from nearer._common.figures import FAINT, INK, PALETTE, despine, new_figure, save_figure
+from nearer.plotting.dimensions import plot_dimensions, plot_profiles
 from nearer.plotting.fits import (
     Agreement,
     agreement,
@@ -31,6 +32,7 @@ __all__ = [
     "new_figure",
     "plot_arrows",
     "plot_dendrogram",
+    "plot_dimensions",
     "plot_errors",
     "plot_heatmap",
     "plot_line",
@@ -38,6 +40,7 @@ __all__ = [
     "plot_map",
     "plot_margins",
     "plot_path",
+    "plot_profiles",
     "plot_properties",
     "plot_reliability",
     "plot_shepard",

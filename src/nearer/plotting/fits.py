@@ -139,7 +139,7 @@ def plot_errors(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['DMOE', 'STE']
     """
-    ax = new_figure(4, 4).add_subplot() if ax is None else ax  # which says so where there is no matplotlib
+    ax = new_figure(4, 4).add_subplot() if ax is None else ax
     from matplotlib.colors import to_rgb
 
     lines = {"color": FAINT, "linewidth": 1.0}  # copied below: boxplot adds to what it is given

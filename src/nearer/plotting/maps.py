@@ -242,7 +242,7 @@ def _draw_pictures(
     ax.margins(max(0.08, 0.6 * side / min(width, height)))
     unread = []
     for index, image in images.items():
-        pixels = _read_pixels(image, side)
+        pixels = read_pixels(image, side)
         if pixels is None:
             unread.append(str(image))
             continue
@@ -271,7 +271,7 @@ def _picture_side(places: FloatArray, width: float, height: float) -> float:
     return float(np.clip(side, _MIN_PICTURE_POINTS, _MAX_PICTURE_POINTS))
 
 
-def _read_pixels(image: Any, side: float) -> FloatArray | None:
+def read_pixels(image: Any, side: float) -> FloatArray | None:
     """Return a picture as an array, no finer than can be printed, or None where it cannot be read."""
     from PIL import Image, UnidentifiedImageError
 

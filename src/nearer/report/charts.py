@@ -15,7 +15,15 @@ from nearer._common.formatting import decimals, format_interval, format_number, 
 from nearer.evaluation.curves import CHANCE
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.report.escaping import text
-from nearer.study.results import CurveStep, DimensionRecord, ErrorRecord, FeatureRecord, MarginRecord
+from nearer.study.figures import SHEPARD_X, SHEPARD_Y
+from nearer.study.results import (
+    CurveStep,
+    DimensionRecord,
+    DissimilarityRecord,
+    ErrorRecord,
+    FeatureRecord,
+    MarginRecord,
+)
 
 WIDTH = 440.0
 _LETTER_WIDTH = 8.0  # on average, where a narrow screen has large letters
@@ -169,7 +177,7 @@ def error_chart(error: ErrorRecord) -> Markup:
 def shares_chart(sets: Sequence[FeatureRecord]) -> Markup:
     """Draw the shares of feature sets with their intervals, a row each."""
     axes = Axes(x=(0.0, 1.0), y=(0.0, 1.0), height=76 + 40 * len(sets), left=18, top=24)
-    parts = axes.frame("share of the variance of the places", y_ticks=())
+    parts = axes.frame("share of the prior variance of the coordinates", y_ticks=())
     described = []
     for number, each in enumerate(sets):
         share, low, high = each.share or 0.0, each.share_low or 0.0, each.share_high or 0.0
@@ -241,6 +249,17 @@ def learning_chart(curve: Sequence[CurveStep], error: ErrorRecord | None) -> Mar
             for size, value in zip(sizes, errors, strict=True)
         ),
     )
+
+
+def shepard_chart(found: DissimilarityRecord) -> Markup:
+    """Draw the distances on the map against the dissimilarities, and the line of disparities."""
+    axes = Axes(x=(min(found.values), max(found.values)), y=(0.0, 1.05 * max((*found.distances, *found.disparities))))
+    parts = axes.frame(SHEPARD_X, SHEPARD_Y)
+    pairs = zip(found.values, found.distances, strict=True)
+    parts += [dot(axes.at_x(value), axes.at_y(distance), "second", 2.2) for value, distance in pairs]
+    ends = zip(found.values, found.disparities, strict=True)
+    parts.append(path([(axes.at_x(value), axes.at_y(height)) for value, height in ends], "accent stroke"))
+    return axes.drawing(parts, f"Shepard diagram of {pluralize(len(found.values), 'pair')}; stress {found.stress:.3f}")
 
 
 def scree_chart(scree: Sequence[float]) -> Markup:

@@ -25,13 +25,15 @@ from nearer._common.formatting import format_level, percent, pluralize
 from nearer.report import sections as _sections
 from nearer.report.escaping import json_block, render
 from nearer.report.sections import N_NEIGHBORS, Content, Section, citing, methods, settings
-from nearer.report.verdict import assumes_dimensions, verdict
+from nearer.report.verdict import answer_noun, assumes_dimensions, verdict
+from nearer.study.dimensions import describe_reproducibility
 from nearer.study.figures import find_pictures
 from nearer.study.results import StudyResults
 
 # In the order in which they use each other.
 SCRIPTS = (
-    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures", "main"
+    "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures",
+    "dimensions", "main",
 )  # fmt: skip
 
 
@@ -74,32 +76,46 @@ def write_report(
 
 def assemble(results: StudyResults, pictures: Mapping[int, str]) -> str:
     """Return the page."""
+    return _assembled(
+        "page.html", results, pictures,
+        kicker=_kicker(results), verdict=verdict(results), sections=all_sections(results),
+        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
+    )  # fmt: skip
+
+
+def assemble_inline(results: StudyResults, pictures: Mapping[int, str]) -> str:
+    """Return a page of the map alone."""
+    only = Section("map", results.title or "Map", "map.html", _map(results))
+    return _assembled("inline.html", results, pictures, sections=[only])
+
+
+def _assembled(template: str, results: StudyResults, pictures: Mapping[int, str], **content: Any) -> str:
     style, script = asset("report.css"), "".join(asset(f"scripts/{name}.js") for name in SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}}})();\n'
     page = render(
-        "page.html",
+        template,
         policy=Markup(_policy(style, script)),
         title=results.title or "Map",
-        kicker=_kicker(results),
-        verdict=verdict(results),
-        sections=all_sections(results),
-        maker=f"nearer {results.versions.get('nearer', '')}".strip(),
         style=Markup(style),
         data=json_block(payload(results, pictures)),
         script=Markup(script),
+        **content,
     )
     return f"{page}\n"  # jinja2 takes the last line end off
 
 
 def all_sections(results: StudyResults) -> list[Section]:
     """Return the sections in the order of the page, without those of which nothing is known."""
+    neighbors = "Nearest neighbors" if results.weights is None else "Most similar objects"
     found = (
         ("notes", "Notes on this run", "notes.html", _sections.notes),
+        ("dimensions", "Dimensions", "cards.html", _sections.cards),
         ("map", "The map", "map.html", _map),
         ("trust", "How far to trust it", "figure_and_text.html", _sections.trust),
         ("features", "Features", "figure_and_text.html", _sections.features),
+        ("dissimilarities", "What the map was made of", "figure_and_text.html", _sections.dissimilarities),
         ("findings", "Findings about the answers", "findings.html", _sections.findings),
-        ("neighbors", "Nearest neighbors", "table.html", _sections.neighbors),
+        ("neighbors", neighbors, "table.html", _sections.neighbors),
         ("margins", "Margins", "figure_and_text.html", _sections.margins),
         ("learning", "Would more answers help?", "figure_and_text.html", _sections.learning),
         ("dimensions", "Dimensions", "figures_and_text.html", _sections.dimensions),
@@ -116,6 +132,15 @@ def all_sections(results: StudyResults) -> list[Section]:
 
 
 def _map(results: StudyResults) -> Content:
+    keys = {"gestures": "Drag to move", "arrows": "arrows move"}
+    if results.n_components > 2:
+        keys = {
+            "gestures": "Drag to move, or to turn the map in 3-D (with Shift to move)",
+            "arrows": "arrows move or turn",
+        }
+    if results.weights is not None:
+        words = "Each axis is a dimension, and objects that have much of it lie far out. " + _about_placed(results)
+        return {"caption": words, **keys}
     advice = "To have it measured, leave out --quick (or --resamples 0)."
     why = _sections.missing_explanation(results, "places", advice)
     region = (
@@ -131,9 +156,7 @@ def _map(results: StudyResults) -> Content:
         region += f" The map has {dimensions} dimensions, of which two or three are shown at a time{share}."
     if dimensions == 1:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
-    gestures = "Drag to move, or to turn the map in 3-D (with Shift to move)" if dimensions > 2 else "Drag to move"
-    arrows = "arrows move or turn" if dimensions > 2 else "arrows move"
-    return {"region": region, "gestures": gestures, "arrows": arrows}
+    return {"caption": f"Objects that people find alike lie close together.{region}", **keys}
 
 
 def _about_placed(results: StudyResults) -> str:
@@ -156,8 +179,9 @@ def _kicker(results: StudyResults) -> str:
     source, later = results.source, results.placed
     parts = [pluralize(results.n_fitted, "object")]
     if source.n_answers is not None:
-        kind = f" ({source.kind})" if source.kind else ""
-        parts.append(pluralize(source.n_answers, "answer") + kind)
+        noun = answer_noun(results)
+        kind = f" ({source.kind})" if source.kind and source.kind not in noun else ""
+        parts.append(pluralize(source.n_answers, *noun) + kind)
     if later is not None:
         by = f" by {pluralize(later.n_answers, 'answer')}" if later.n_answers is not None else ""
         parts.append(f"{pluralize(len(later.objects), 'object')} placed{by}")
@@ -199,9 +223,44 @@ def nearest_neighbors(embedding: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDAr
     return index[~own].reshape(n, k).astype(np.int64), distance[~own].reshape(n, k)
 
 
+def most_similar(weights: FloatArray, k: int = N_NEIGHBORS) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the k objects with the largest inner products with each object, the largest first, and these."""
+    n = len(weights)
+    k = min(k, n - 1)
+    index, similarity = np.zeros((n, k), dtype=np.int64), np.zeros((n, k))
+    for row in range(n if k else 0):
+        products = weights @ weights[row]
+        products[row] = -np.inf
+        index[row] = np.argsort(-products, kind="stable")[:k]
+        similarity[row] = products[index[row]]
+    return index, similarity
+
+
+def _about_weights(results: StudyResults) -> dict[str, Any] | None:
+    """Return what is known of dimensions; intervals of positive weights alone, an object a row."""
+    found = results.weights
+    if found is None:
+        return None
+    intervals: list[Any] | None = None
+    if found.intervals is not None:
+        positive = results.embedding[: len(found.intervals)] > 0
+        intervals = [_rounded(ends[of].ravel(), 3) for ends, of in zip(found.intervals, positive, strict=True)]
+    # Browsers may keep names of many maps in one place, where each map, with the names that it came with, has its own.
+    digest = hashlib.sha256(np.ascontiguousarray(results.embedding).tobytes() + repr(found.names).encode("utf-8"))
+    return {
+        "names": found.names,
+        "reproducibility": None if found.reproducibility is None else _rounded(np.array(found.reproducibility), 6),
+        "grades": [describe_reproducibility(value) for value in found.reproducibility or ()],
+        "counts": found.counts,
+        "intervals": intervals,
+        "key": f"nearer-dimension-names-{digest.hexdigest()[:16]}",
+    }
+
+
 def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, Any]:
     """Return what the page's script reads: the map, its neighbors and the annotators, in few digits."""
-    index, distance = nearest_neighbors(results.embedding)
+    nearest = nearest_neighbors if results.weights is None else most_similar
+    index, distance = nearest(results.embedding)
     covariances: list[Any] | None = None
     if results.covariances is not None:
         # A covariance is symmetric: its upper triangle, row by row, is all of it.
@@ -210,7 +269,8 @@ def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, A
     return {
         "objects": results.objects,
         "attributes": results.attributes,
-        "embedding": _rounded(results.embedding, 6),
+        "embedding": _rounded(results.embedding, 6 if results.weights is None else 4),
+        "weights": _about_weights(results),
         "covariances": covariances,
         "level": results.level,
         "scales": results.scales,

@@ -14,21 +14,26 @@ from markupsafe import Markup
 
 from nearer._common.findings import SEVERITIES
 from nearer._common.formatting import decimals, format_interval, format_level, intcomma, percent, pluralize
+from nearer.data.dissimilarities import describe_judgments
+from nearer.embedding.weight_intervals import LEVEL
 from nearer.evaluation.ceiling import OTHER_PREDICTORS
 from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FAIR, DISTANCES_GOOD, describe_answers_needed, describe_reliability
 from nearer.plotting.fits import BEST_POSSIBLE
 from nearer.report import charts as _charts
 from nearer.report.verdict import (
+    answer_noun,
     assumes_dimensions,
     basis,
     grade_predictions,
     method_name,
+    predicted,
     setting_name,
     setting_value,
     share_of_way,
 )
-from nearer.study.results import FeatureRecord, MethodRecord, StudyResults
+from nearer.study.dimensions import describe_dimensions
+from nearer.study.results import ErrorRecord, FeatureRecord, MethodRecord, StudyResults, WeightsRecord
 
 #: What a template of a section is given.
 Content: TypeAlias = dict[str, Any]
@@ -80,8 +85,9 @@ def trust(results: StudyResults) -> Content:
     folds = f" Measured by {error.n_folds}-fold cross-validation{unit}." if error.n_folds else ""
     within = f" ({level} interval {format_interval(low, high)})" if format_interval(low, high) else ""
     about_error = paragraph(
-        f"On comparisons that it was not fitted to, the map has an error of {decimals(value)}{within}: "
+        f"On {predicted(results)} that it was not fitted to, the map has an error of {decimals(value)}{within}: "
         "the share of them that it gets wrong.",
+        _about_choices(error, level),
         f"Guessing has an error of {decimals(error.chance)}.",
         _about_ceiling(value, results),
     )
@@ -99,6 +105,8 @@ def trust(results: StudyResults) -> Content:
 def _about_distances(results: StudyResults) -> list[str]:
     """Return sentences on the reliability of the distances, and on the size of the ellipses."""
     found, size = results.reproducibility, results.ellipse_size
+    if results.weights is not None:
+        return [_about_reproducibility(results.weights)]
     if found:
         splits = f" in {pluralize(found.n_splits, 'split')}" if found.n_splits else ""
         within = f" ({found.low:.2f} to {found.high:.2f}{splits})" if None not in (found.low, found.high) else ""
@@ -126,8 +134,26 @@ def _about_distances(results: StudyResults) -> list[str]:
     return words
 
 
+def _about_reproducibility(weights: WeightsRecord) -> str:
+    words = describe_dimensions(weights.reproducibility, len(weights.names))
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _about_choices(error: ErrorRecord, level: str) -> str:
+    """Return a sentence on how often the odd one out of three is predicted, if answers are of this kind."""
+    if error.choice is None:
+        return ""
+    low, high = error.choice_low, error.choice_high
+    within = (
+        f" ({level} interval {percent(1 - high)} to {percent(1 - low)})" if low is not None and high is not None else ""
+    )
+    return f"It predicts the odd one out of three in {percent(1 - error.choice)} of trials{within}; guessing, in 33%."
+
+
 def _about_ceiling(value: float, results: StudyResults) -> str:
     best = None if results.error is None else results.error.best
+    if results.dissimilarities is not None:
+        return _about_agreement(results)
     if best is None:
         advice = "Too few questions were asked twice; put some to several people, or twice to one, to learn it."
         return f"The {BEST_POSSIBLE} is not known. {missing_explanation(results, 'ceiling', advice)}"
@@ -141,6 +167,37 @@ def _about_ceiling(value: float, results: StudyResults) -> str:
     return f"{words} Of the way from guessing to there, this map has come {percent(max(share, 0.0))}."
 
 
+def _about_agreement(results: StudyResults) -> str:
+    """Return a sentence on how well people predict each other, where people are known."""
+    error = results.error
+    if error is None or error.ceiling is None or error.ceiling_at_most is None:
+        return "Cells of the matrix were held out, as nobody knows who judged, or too few did."
+    return (
+        f"No map that all people share can be much better than their mean: the mean of the others has an error of "
+        f"{decimals(error.ceiling_at_most)} on each person, and the mean of all, that person with them, "
+        f"{decimals(error.ceiling)} (Nili et al. 2014)."
+    )
+
+
+def dissimilarities(results: StudyResults) -> Content | None:
+    """Show what was judged, what was made of it, and how well the map fits: the diagram of Shepard."""
+    found = results.dissimilarities
+    if found is None:
+        return None
+    held = pluralize(found.n_pairs, "pair")
+    known = f"all {held}" if found.n_pairs == found.n_possible else f"{held} of {intcomma(found.n_possible)}"
+    rests = f"This map was made of {basis(results)}, of kind {found.kind}: {known} of objects were judged."
+    stress = (
+        f"Its stress (Kruskal's stress-1) is {found.stress:.3f}: the root of the squared differences between distances "
+        "and disparities, relative to the squared distances. It falls with each dimension and rises with the number of "
+        "objects, so that the error on held-out judgments is the better guide."
+    )
+    shown = "" if len(found.values) == found.n_pairs else f" {intcomma(len(found.values))} of the pairs are shown."
+    caption = f"Shepard diagram: a dot for each pair; the line shows the disparities, which only ever rise.{shown}"
+    words = describe_judgments(found.kind, found.high_is, found.known_by)
+    return {"figure": Figure(_charts.shepard_chart(found), caption), "paragraphs": [paragraph(rests, words), stress]}
+
+
 def features(results: StudyResults) -> Content | None:
     """Show how much of the map comes from features, and which objects answers place elsewhere, if it has any."""
     sets = results.features
@@ -150,20 +207,20 @@ def features(results: StudyResults) -> Content | None:
     known = [each for each in sets if each.share is not None]
     shares = [f"{each.name} {percent(each.share or 0.0)}{_interval_of(each)}" for each in known]
     first = paragraph(
-        f"Besides the answers, this map was fitted with what is known of the objects: {'; '.join(described)}.",
-        f"Of the variance of the places, the share that features account for was learned from the answers: "
+        f"This map was fitted to the answers and to features of the objects: {'; '.join(described)}.",
+        "The share of the prior variance of the coordinates that features account for was learned from the answers: "
         f"{'; '.join(shares)}."
         if shares
         else "",
         "Near 0, the map is that of the answers alone.",
     )
     honest = (
-        "So this map cannot show that people agree with these features: fit one without them for that. The error on "
-        "held-out answers tells how well it predicts people, as for any map."
+        "So this map is no evidence that people agree with these features: fit one without them for that. The error on "
+        "held-out answers measures how well it predicts people, as for any map."
     )
     figure = None
     if known and all(each.share_low is not None for each in known):
-        caption = "Share of each set of features in the variance of the places, with 95% intervals."
+        caption = "Share of each set of features in the prior variance of the coordinates, with 95% intervals."
         figure = Figure(_charts.shares_chart(known), caption)
     return {"figure": figure, "paragraphs": [first, _about_deviations(results), honest]}
 
@@ -221,10 +278,14 @@ def margins(results: StudyResults) -> Content | None:
     return {"figure": Figure(_charts.margins_chart(found), caption), "paragraphs": [explanation]}
 
 
-def learning(results: StudyResults) -> Content:
-    """Show whether more answers would help."""
+def learning(results: StudyResults) -> Content | None:
+    """Show whether more answers would help; of dissimilarities and dimensions that is not measured."""
     curve = results.learning_curve
+    if results.dissimilarities is not None:
+        return None
     if not curve:
+        if results.weights is not None:
+            return None
         unknown = "Whether more answers would help was not measured in this run."
         why = missing_explanation(results, "curve", "To have it measured, leave out --quick.")
         return {"figure": None, "paragraphs": [paragraph(unknown, why)]}
@@ -237,10 +298,35 @@ def learning(results: StudyResults) -> Content:
     return {"figure": Figure(_charts.learning_chart(curve, results.error), caption), "paragraphs": [paragraph(*words)]}
 
 
+def cards(results: StudyResults) -> Content | None:
+    """Leave room for a card for each dimension, which the page's script fills, and say what they are."""
+    found = results.weights
+    if found is None:
+        return None
+    meaning = paragraph(
+        "An object has a nonnegative weight on each dimension, mostly 0, and two objects are alike by the sum of the "
+        "products of their weights. Cards show the objects of the largest weights.",
+        f"Lines are {format_level(LEVEL)} intervals. The penalty that makes weights sparse makes them smaller, too; "
+        "intervals are corrected for that, and may lie above the weight."
+        if found.intervals is not None
+        else "",
+    )
+    naming = (
+        "Names that you type are kept in this browser alone. To keep them with the map, download dimension-names.csv, "
+        "and give it to the program, which writes them into its tables, figures and further pages:"
+    )
+    return {
+        "paragraphs": [meaning, _about_reproducibility(found)],
+        "naming": naming,
+        "lines": ["nearer report FOLDER --names dimension-names.csv"],
+        "n_others": len(found.counts) - sum(found.counts),
+    }
+
+
 def dimensions(results: StudyResults) -> Content | None:
     """Show the variance of each axis, and how the number of dimensions was chosen."""
     scree, choice = results.scree, results.dimension
-    if not scree and not choice:
+    if results.weights is not None or (not scree and not choice):
         return None
     figures, words = [], []
     if scree:
@@ -313,6 +399,8 @@ def annotators(results: StudyResults) -> Content:
 
 def _no_people(results: StudyResults) -> str:
     people = results.counts.n_annotators
+    if results.dissimilarities is not None:
+        return "People were not judged one by one: that takes three who are known."
     if people == 1:
         return "All answers are of one person, and there are no others to judge them by."
     if people:
@@ -332,9 +420,10 @@ def _about_people(results: StudyResults) -> str:
         unknown = "Random responders were not looked for in this run."
         flags = "Nobody is flagged." if looked_at else unknown
     uncertain = [each.title + "." for each in results.findings_of("maybe-at-chance")]
+    intervals = f", with {format_level(results.level)} intervals" if any(each.low is not None for each in found) else ""
     return paragraph(
         f"The error of {'one person' if len(found) == 1 else f'each of {intcomma(len(found))} people'} against a map "
-        f"fitted without them, with {format_level(results.level)} intervals; the dashed line is guessing, "
+        f"fitted without them{intervals}; the dashed line is guessing, "
         f"an error of {decimals(results.chance)}.",
         flags,
         *uncertain,
@@ -357,7 +446,7 @@ def _about_differences(results: StudyResults) -> list[str]:
         f"{each.name} ({percent(each.departure)}, {percent(each.low)} to {percent(each.high)})"
         for each in found.farthest
     )
-    axes = "They differ in weights clearly enough to give the axes a direction." if found.axes_identified else ""
+    axes = "Their weights differ enough to identify the axes." if found.axes_identified else ""
     farthest = f"The maps of some people depart more than is usual: {names}." if names else ""
     whether = "Whether that predicts their answers better: nearer compare FILE --people."
     return [paragraph(spreads, axes, farthest, whether)]
@@ -367,7 +456,9 @@ def neighbors(results: StudyResults) -> Content:
     """Leave room for the table of neighbors, which the page's script fills."""
     many = min(N_NEIGHBORS, len(results.objects) - 1)
     space = pluralize(results.n_components, "dimension")
-    if many == 0:
+    if results.weights is not None and many > 0:
+        words = f"The {many} objects most similar to each object, by all dimensions, and the similarity of the first."
+    elif many == 0:
         words = "There is only one object, which has no neighbors."
     elif many == 1:
         words = f"The object nearest to each object in the map of {space}, and its distance."
@@ -380,7 +471,7 @@ def methods(results: StudyResults) -> Content | None:
     """Show a paragraph for a paper, with a button that copies it; none without a method."""
     if not results.settings.method:
         return None
-    made = (_data, _lots, _catches, _at_chance, _map, _dimension)
+    made = (_data, _lots, _catches, _at_chance, _map, _convergence, _dimension)
     judged = (_error, _distances, _regions, _placed)
     advice = "A draft; check it before it goes into a paper."
     lines = paragraph(*(part(results) for part in (*made, *judged))).split("\n")
@@ -396,6 +487,10 @@ def _data(results: StudyResults) -> str:
     left += [f"{pluralize(out.n_rows, 'row')} where {out.where}" for out in source.left_out]
     listing = " and ".join(filter(None, [", ".join(left[:-1]), *left[-1:]]))
     without = f", without {listing}" if left else ""
+    if results.dissimilarities is not None:
+        found = results.dissimilarities
+        transformed = describe_judgments(found.kind, found.high_is, found.known_by)
+        return f"The map rests on {basis(results)}{without}. {transformed}"
     answers, comparisons = source.n_answers, summary.n_comparisons
     if answers is None or not comparisons:
         return f"The map rests on {basis(results)}{kind}{without}."
@@ -443,7 +538,14 @@ def _map(results: StudyResults) -> str:
     is_weighted = settings.run.get("weigh_annotators") and settings.weighed
     weighted = " Answers were weighted by the reliability of the person." if is_weighted else ""
     size = pluralize(results.n_components, "dimension")
+    if results.weights is not None:
+        size = f"{size} with nonnegative weights"
     return f"A map of {size} was fitted with {program}{seed} by {how}.{weighted}{_prior(results)}"
+
+
+def _convergence(results: StudyResults) -> str:
+    """Return the rule by which drawing from a posterior ended."""
+    return f"{results.convergence}." if results.convergence else ""
 
 
 def _prior(results: StudyResults) -> str:
@@ -488,10 +590,12 @@ def _error(results: StudyResults) -> str:
         around, best = format_interval(error.ceiling_low, error.ceiling_high), error.best
         within = f", {level} interval {around}" if around else ""
         context.append(f"{BEST_POSSIBLE} of maps that all people share: {best.text(decimals) if best else ''}{within}")
-    return f"{folds} had an error of {decimals(value)} on held-out comparisons ({'; '.join(context)})."
+    return f"{folds} had an error of {decimals(value)} on held-out {predicted(results)} ({'; '.join(context)})."
 
 
 def _distances(results: StudyResults) -> str:
+    if results.weights is not None:
+        return _about_reproducibility(results.weights)
     found = results.reproducibility
     if not found:
         return ""
@@ -552,7 +656,7 @@ def _about_data(results: StudyResults) -> dict[str, Any]:
         "file": source.file,
         "sha256": source.sha256,
         "kind of answers": source.kind,
-        "answers": source.n_answers,
+        answer_noun(results)[1]: source.n_answers,
         "rows left out": "; ".join(f"{out.n_rows} where {out.where}" for out in source.left_out) or None,
         "bad rows skipped": source.n_bad,
         "undecided answers": source.n_undecided,
@@ -562,6 +666,8 @@ def _about_data(results: StudyResults) -> dict[str, Any]:
         "answers they were placed by": later.n_answers if later else None,
         "objects never compared": summary.n_unseen,
         "annotators": summary.n_annotators,
+        "judged pairs": None if results.dissimilarities is None else results.dissimilarities.n_pairs,
+        "stress": None if results.dissimilarities is None else f"{results.dissimilarities.stress:.4f}",
         "trials": summary.n_trials,
         "seed": results.seed,
         "date": results.date,

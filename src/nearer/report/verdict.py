@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from nearer._common.formatting import format_number, intcomma, percent, pluralize
+from nearer.data.dissimilarities import JUDGMENT_NOUNS
 from nearer.evaluation.ceiling import AT_CHANCE, NEAR_CHANCE, WIDE_INTERVAL
 from nearer.evaluation.distances import (
     DISTANCES_FAIR,
@@ -20,8 +21,9 @@ from nearer.evaluation.distances import (
     describe_answers_needed,
 )
 from nearer.plotting.fits import BEST_POSSIBLE
+from nearer.study.dimensions import describe_dimensions
 from nearer.study.methods import method_title
-from nearer.study.results import NOT_CONVERGED, MethodRecord, StudyResults
+from nearer.study.results import NOT_CONVERGED, MethodRecord, StudyResults, WeightsRecord
 
 _SETTING_NAMES = {
     "n_components": "dimensions",
@@ -56,12 +58,23 @@ def held_out_unit(results: StudyResults) -> str:
     return "people" if results.error is not None and results.error.unit == "annotators" else "answers"
 
 
+def answer_noun(results: StudyResults) -> tuple[str, str]:
+    """Return what one answer is called, and several: those about pairs have names of their own."""
+    found = results.dissimilarities
+    return ("answer", "answers") if found is None else JUDGMENT_NOUNS[found.kind]
+
+
+def predicted(results: StudyResults) -> str:
+    """Return what errors are shares of: comparisons, or pairs of judgments that differ."""
+    return "comparisons" if results.dissimilarities is None else "differences between judgments"
+
+
 def basis(results: StudyResults) -> str:
     """Return what the map rests on: how many answers, of how many people, about how many objects."""
     counts, source = results.counts, results.source
     about = f"about {pluralize(results.n_fitted, 'object')}"
     if source.n_answers is not None:
-        basis = pluralize(source.n_answers, "answer")
+        basis = pluralize(source.n_answers, *answer_noun(results))
     elif counts.n_comparisons is not None:
         basis = pluralize(counts.n_comparisons, "comparison")
     else:
@@ -121,6 +134,7 @@ _MOSTLY_ASKED = 0.5  # of all triads: beyond, other questions are few
 _TRUST_SENTENCE = "you can trust this map"
 _LEAVE_OUT = ("at-chance", "copies", "fails-catch", "too-fast", "position-bias")  # codes of findings about people
 _MAX_NAMED = 3  # people
+_MIN_REPRODUCIBLE = 0.5  # of the dimensions, for some trust in them
 
 
 @dataclass(frozen=True)
@@ -165,6 +179,8 @@ def grade_predictions(results: StudyResults) -> Grade:
 
 def grade_distances(results: StudyResults) -> Grade:
     """Return how far the map's distances can be trusted: as far as the worse of reliability and ellipses says."""
+    if results.weights is not None:
+        return _grade_dimensions(results.weights)
     if results.reproducibility is None:
         return "unknown"
     reliability, low = results.reproducibility.reliability, results.reproducibility.low
@@ -173,6 +189,14 @@ def grade_distances(results: StudyResults) -> Grade:
         return "poor"
     roughly = reliability < DISTANCES_GOOD or size > ELLIPSES_GOOD or (low is not None and low < DISTANCES_FAIR)
     return "fair" if roughly else "good"
+
+
+def _grade_dimensions(weights: WeightsRecord) -> Grade:
+    """Return how far dimensions can be trusted: all, most, or few of them."""
+    if weights.reproducibility is None:
+        return "unknown"
+    share = sum(weights.counts) / len(weights.counts)
+    return "good" if share == 1 else "fair" if share >= _MIN_REPRODUCIBLE else "poor"
 
 
 def _advice(results: StudyResults, predictions: Grade, distances: Grade) -> tuple[Grade, str, str]:
@@ -208,6 +232,10 @@ def _limited(results: StudyResults, predictions: Grade, distances: Grade, n_erro
         return "poor", f"resolve {_the(n_errors, 'error')} before you rely on this map"
     if predictions == "poor":
         return "poor", f"read this map with caution, it is wrong too often; {more}"
+    if results.weights is not None:
+        kept = "use the reproducible dimensions alone" if distances in ("fair", "poor") else "use its dimensions"
+        broad = "" if predictions == "good" else ", and small differences of weights not at all"
+        return "fair" if distances != "poor" else "poor", f"{kept}{broad}; {more}"
     if predictions == "fair":
         if distances == "poor":
             return "poor", f"trust neither the layout nor the distances yet; {more}"
@@ -267,7 +295,7 @@ def _about_predictions(results: StudyResults, grade: Grade) -> str:
     error, low, high = measured
     best, chance = results.error.informative_ceiling, results.chance
     ceiling = f", {BEST_POSSIBLE}: {best.text()}" if best is not None else ""
-    wrong = f"the map gets {percent(error)} of unseen comparisons wrong (guessing: {percent(chance)}{ceiling})"
+    wrong = f"the map gets {percent(error)} of unseen {predicted(results)} wrong (guessing: {percent(chance)}{ceiling})"
     if grade == "unknown":
         return (
             f"How good predictions are is not known: {wrong}, but anything from {percent(low)} to {percent(high)} is "
@@ -281,7 +309,11 @@ def _about_predictions(results: StudyResults, grade: Grade) -> str:
 def _about_distances(results: StudyResults, grade: Grade) -> str:
     reliability = results.reliability
     if at_chance(results):
-        return "Distances mean nothing where predictions may be no better than guessing"
+        what = "Distances mean" if results.weights is None else "Dimensions mean"
+        return f"{what} nothing where predictions may be no better than guessing"
+    if results.weights is not None:
+        words = describe_dimensions(results.weights.reproducibility, results.n_components)
+        return f"{words[0].upper()}{words[1:]}"
     if reliability is None and results.features:
         return "Distances rest on the features as well as on the answers, and have no reliability of their own"
     if reliability is None:

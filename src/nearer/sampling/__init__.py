@@ -1,8 +1,8 @@
 """Samplers of the posterior of maps, their prior, and diagnostics of their draws.
 
-Data flows one way: model (comparisons and a prior make a density) -> microcanonical, nuts or variational (a density
-becomes draws) -> summaries (draws become predictions, a map and its dimensions). `nearer.embedding.PosteriorEmbedding`
-is the estimator.
+Data flows one way: model (comparisons and a prior make a density) -> microcanonical, nuts, variational or laplace (a
+density becomes draws) -> summaries (draws become predictions, a map and its dimensions).
+`nearer.embedding.PosteriorEmbedding` is the estimator.
 """
 
 import lazy_loader

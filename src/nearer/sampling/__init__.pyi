@@ -1,3 +1,5 @@
+from .convergence import Convergence as Convergence
+from .laplace import Laplace as Laplace
 from .microcanonical import Microcanonical as Microcanonical
 from .model import Draws as Draws
 from .model import Prior as Prior

@@ -1,7 +1,7 @@
 """Those who answer: slope, lapse rate, weights of the axes and map of each, drawn from the posterior.
 
-In what people differ is told by `nearer.sampling.people`. An object that nobody asked a person about is drawn from the
-prior, given the common map and how much people differ; so is all of a person who has not answered yet.
+`nearer.sampling.people` has the model of how people differ. An object that nobody asked a person about is drawn from
+the prior, given the common map and how much people differ; so is all of a person who has not answered yet.
 """
 
 from __future__ import annotations

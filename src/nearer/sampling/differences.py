@@ -1,4 +1,4 @@
-"""How people differ, along axes of the map: weights, departures from the common map, and kinds of people.
+"""How people differ, along axes of the map: weights, departures from the common map, and latent classes of people.
 
 Each draw has axes of its own, in any order and of either sign. Laid onto a map of q dimensions by the rotation R, the
 logarithm of a person's metric is the symmetric matrix R^T diag(log w) R, which does not depend on how axes are
@@ -63,7 +63,7 @@ class PeopleDifferences:
     axes_error : float
         Standard deviation of these directions, in degrees.
     kinds, kind_weights : ndarray, shapes (s,) and (k, q)
-        Who is of which kind, the largest being 0, and the weights of each kind.
+        The latent class of each person, the largest being 0, and the weights of each class.
     """
 
     people: Labels

@@ -1,4 +1,4 @@
-"""Kinds of people: a mixture of normal distributions over the weights that they give to the axes of a map.
+"""Kinds of people, or latent classes: a mixture of normal distributions over the weights that they give to the axes.
 
 What is known of a person is the likelihood of the logarithms of their weights: their posterior without its prior. So
 people with few answers, of whom little is known, are no kind of their own.

@@ -24,18 +24,27 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from nearer._common.arrays import FloatArray
-from nearer._common.parameters import check_integer
+from nearer._common.parameters import check_integer, check_number
 from nearer._common.progress import progress_bar
 from nearer.sampling.annotators import answer_probabilities
 from nearer.sampling.chains import Moments, Pace, SamplingResult, Stopped, largest_rectangle, run_in_threads
 from nearer.sampling.model import Model, draws_of
-from nearer.sampling.summaries import diagnose, predictive_probability
+from nearer.sampling.shares import ShareSampler
+from nearer.sampling.summaries import (
+    MAX_PAIRS,
+    Diagnosis,
+    diagnose,
+    pairs_of,
+    predictive_probability,
+    relative_distances,
+)
 from nearer.sampling.variational import FIRST_RATE, MeanField, isomap_start
 
 # Chains. Lengths are in units of sqrt(size).
 _DECOHERENCE_LENGTH = 4.0  # of the path on which a chain forgets its direction
 _FIRST_STEP = 0.1
 _STEPS_PER_TUNING = 5
+_STEPS_PER_REDRAW = 40  # of the shares of features, or the next multiple of it
 _MAX_ERROR = 0.3  # variance of the energy's error at which a chain goes back
 _MAX_ERROR_RATIO, _MAX_ATTEMPTS = 4.0, 3  # of the wanted error, beyond which steps are shortened; and how often
 _SCALE_WINDOW = (0.3, 0.85)  # shares of the warm-up between which scales are learned
@@ -55,6 +64,8 @@ _LONG_STEPS = 4000  # after which an error that is a small share is enough; a ti
 _MAX_COMPARED_ANSWERS = 4000  # by which chains are compared
 _MIN_Z = 3.0
 _MAX_BYTES, _MAX_DRAWS, _MIN_DRAWS = 2e8, 1000, 100
+_MAX_DIAGNOSED_DRAWS = 2000  # where distances have to converge
+_MAX_HELD = 4  # times as many draws of a chain as are kept of it
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,9 @@ class Microcanonical:
         The variance, for each unknown, of the error of the energy in a step.
     n_starts, n_climb : int
         Starts, and the steps in which each is optimized; the better half take four times as many further steps.
+    max_rhat, min_effective : float, optional
+        Draw, too, until R-hat of all distances is below the first, and their bulk and tail effective sample sizes are
+        above the second, among the draws that are kept.
     """
 
     n_chains: int = 4
@@ -86,6 +100,8 @@ class Microcanonical:
     error: float = 3e-5
     n_starts: int = 4
     n_climb: int = 80
+    max_rhat: float | None = None
+    min_effective: float = 0.0
 
     @classmethod
     def for_work(cls, work: int) -> Microcanonical:
@@ -101,8 +117,8 @@ class Microcanonical:
 
     @classmethod
     def thorough(cls) -> Microcanonical:
-        """Return settings that draw until the chains agree, for posteriors in which that takes long."""
-        return cls(n_warmup=1000, n_steps=60_000, thin=40, tolerance=0.0002)
+        """Return settings that draw until distances meet the rule of Vehtari et al. (2021), as papers report it."""
+        return cls(n_warmup=1000, n_steps=200_000, thin=40, tolerance=0.0002, max_rhat=1.01, min_effective=400.0)
 
     @classmethod
     def for_cross_validation(cls, work: int = 0) -> Microcanonical:
@@ -118,6 +134,15 @@ class Microcanonical:
         for name in ("tolerance", "error"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)!r}")
+        if self.max_rhat is not None:
+            check_number("max_rhat", self.max_rhat, above=1)
+        check_number("min_effective", self.min_effective, least=0)
+
+    def is_met_by(self, distances: Diagnosis) -> bool:
+        """Whether the worst of the distances have converged by ``max_rhat`` and ``min_effective``."""
+        if self.max_rhat is None:
+            return True
+        return distances.rhat < self.max_rhat and min(distances.effective, distances.tail) > self.min_effective
 
 
 @dataclass(eq=False)
@@ -141,6 +166,8 @@ class Chain:
         self.velocity = self.rng.standard_normal(self.size)
         self.velocity /= np.linalg.norm(self.velocity)
         self.step = _FIRST_STEP * np.sqrt(self.size)
+        self.thin = self.settings.thin
+        self.shares = None if self.model.features is None else ShareSampler(self.model)
 
     def warm_up(self) -> None:
         """Adapt the step, then the scales, then the step to these."""
@@ -156,7 +183,7 @@ class Chain:
 
     def draw(self, n_steps: int) -> None:
         """Draw; with shorter steps again where the posterior is narrower than it was during the warm-up."""
-        n_draws = len(self.draws) + n_steps // self.settings.thin
+        n_draws = len(self.draws) + n_steps // self.thin
         for _ in range(_MAX_ATTEMPTS):
             error = self._draw_until(n_draws)
             if error <= _MAX_ERROR_RATIO * self.settings.error:
@@ -166,11 +193,15 @@ class Chain:
             self.draws, self.values = [], []
         self._draw_until(n_draws)
 
+    def thin_out(self) -> None:
+        """Keep every other draw, of those to come, too."""
+        self.draws, self.values, self.thin = self.draws[1::2], self.values[1::2], 2 * self.thin
+
     def _draw_until(self, n_draws: int) -> float:
         """Draw until there are ``n_draws``; return the median error of the energy."""
         errors = []
         while len(self.draws) < n_draws:
-            error = self._walk_or_reverse(self.settings.thin)
+            error = self._walk_or_reverse(self.thin)
             errors.append(error)
             if error < _MAX_ERROR:
                 self.draws.append(self.unknowns.copy())
@@ -188,6 +219,9 @@ class Chain:
             self.unknowns, self.velocity, self.gradient, self.value = before
             self.step *= 0.9
             return np.inf
+        if self.shares is not None and self.n_steps % _STEPS_PER_REDRAW == 0:
+            self.shares.redraw(self.unknowns, self.rng)
+            self.value, self.gradient = self.model.density(self.unknowns)
         return error
 
     def _walk(self, n_steps: int) -> float:
@@ -324,7 +358,7 @@ class _Run:
         steps = 0
         most, thin = self.settings.n_steps, self.settings.thin
         while most - steps >= thin and not self._is_late():
-            now = min(max(min(_ROUND_STEPS, most // 4), 4 * thin), most - steps)
+            now = min(max(min(_ROUND_STEPS, most // 4), 4 * self.chains[0].thin, self._growth(steps)), most - steps)
             self._run_all([partial(chain.draw, now) for chain in self.chains])
             if self._is_late():
                 return
@@ -334,11 +368,37 @@ class _Run:
                 if self._is_late():  # a restarted chain may have no draws yet
                     return
             error, rhat = self._agreement()
+            # Shares are reported, however well predictions are known without them.
+            settled = steps >= _LONG_STEPS or self._max_share_rhat() <= _FAIR_RHAT
             self.bar.set_postfix_str(f"{sum(len(c.draws) for c in self.chains)} draws, R-hat {rhat:.2f}")
             if len(self.chains) > 1:
                 self.vote_error = error
-            if error <= self.settings.tolerance and rhat <= self._max_rhat(error, steps):
+            is_certain = error <= self.settings.tolerance and rhat <= self._max_rhat(error, steps)
+            if settled and is_certain and self.settings.is_met_by(self._distances()):
                 return
+            if len(self.chains[0].draws) > _MAX_HELD * self._room():
+                for chain in self.chains:
+                    chain.thin_out()
+
+    def _growth(self, steps: int) -> int:
+        """Return how long a round must be at least after so many steps, as checks of all distances take long, too."""
+        return 0 if self.settings.max_rhat is None else steps // 2
+
+    def _room(self) -> int:
+        """Return how many draws of each chain are kept."""
+        most = _MAX_DRAWS if self.settings.max_rhat is None else _MAX_DIAGNOSED_DRAWS
+        return int(np.clip(_MAX_BYTES / (8 * self.model.size), _MIN_DRAWS, most)) // len(self.chains)
+
+    def _kept(self, n_draws: int) -> NDArray[np.integer]:
+        """Return which of so many draws are kept."""
+        return np.unique(np.linspace(0, n_draws - 1, min(n_draws, self._room())).round().astype(int))
+
+    def _distances(self) -> Diagnosis:
+        """Return the worst convergence among distances of the draws that would be kept."""
+        kept = self._kept(len(self.chains[0].draws))
+        pairs = pairs_of(self.model.n_objects, MAX_PAIRS)
+        points = (draws_of(self.model, np.array([chain.draws[k] for k in kept])).points for chain in self.chains)
+        return diagnose(np.stack([relative_distances(each, pairs).T for each in points], axis=1)).worst
 
     def _max_rhat(self, error: float, steps: int) -> float:
         """Return the R-hat to end with: where predictions have converged beyond doubt, more draws change nothing."""
@@ -346,6 +406,10 @@ class _Run:
         if share <= _TINY_SHARE or (share <= _SMALL_SHARE and steps >= _LONG_STEPS):
             return np.inf
         return _FAIR_RHAT if share <= _SMALL_SHARE else _MAX_RHAT
+
+    def _max_share_rhat(self) -> float:
+        odds = np.array([self.model.log_share_odds(np.array(chain.draws)) for chain in self.chains])
+        return max((diagnose(odds[:, :, number]).rhat for number in range(odds.shape[2])), default=1.0)
 
     def _replace_bad_chains(self) -> None:
         """Restart chains that predict significantly worse than the best, and let them catch up."""
@@ -359,7 +423,8 @@ class _Run:
             start = good.draws[self.rng.integers(len(good.draws))]
             new = self._chain(old.rng, start.copy(), good.scales.copy(), old.n_steps)
             self.chains[number] = new
-            tasks.append(lambda new=new: (new.warm_up(), new.draw(len(good.draws) * self.settings.thin)))
+            new.thin = good.thin
+            tasks.append(lambda new=new: (new.warm_up(), new.draw(len(good.draws) * good.thin)))
         self.n_replaced += len(tasks)
         if tasks:
             self._run_all(tasks)
@@ -389,15 +454,14 @@ class _Run:
             every = [np.array(chain.draws) for chain in self.chains]
             of_people = [answer_probabilities(self.model, each, self.answers) for each in every]
             votes = [np.append(vote, own.mean(axis=0)) for vote, own in zip(votes, of_people, strict=True)]
-        i, j = self.pairs.T
-        # Relative to the size of the map, which comparisons do not determine.
-        sizes = [drawn.points.var(axis=1).sum(axis=1, keepdims=True) for drawn in chains]
-        squares = [((drawn.points[:, i] - drawn.points[:, j]) ** 2).sum(axis=2) for drawn in chains]
-        logs = [np.log(square / size) for square, size in zip(squares, sizes, strict=True)]
-        rhats = [diagnose(np.array([log[:, pair] for log in logs])).rhat for pair in range(len(self.pairs))]
-        for numbers_of in (self.model.log_share_odds, self.model.people_numbers):
-            numbers = np.array([numbers_of(np.array(chain.draws)) for chain in self.chains])
-            rhats += [diagnose(numbers[:, :, number]).rhat for number in range(numbers.shape[2])]
+        quantities = [
+            np.log([relative_distances(drawn.points, self.pairs).T for drawn in chains]).swapaxes(0, 1),
+            *(
+                np.stack([numbers_of(np.array(chain.draws)).T for chain in self.chains], axis=1)
+                for numbers_of in (self.model.log_share_odds, self.model.people_numbers)
+            ),
+        ]
+        rhats = diagnose(np.concatenate(quantities)).rhat
         if len(chains) == 1:  # nothing to differ from: R-hat of its halves decides
             return self.settings.tolerance, float(np.nanmax(rhats))
         # The standard error of a vote, and with it the expected loss by votes on the wrong side.
@@ -445,10 +509,9 @@ class _Run:
                 raise KeyboardInterrupt
             best = max(fits, key=lambda fit: fit.lower_bound)
             return SamplingResult(best.draw(_MIN_DRAWS)[None], np.array([best.bounds]), n_gradients, 0, False)
-        kept, drawn = largest_rectangle([len(chain.draws) for chain in chains])
-        chains = chains[:kept]
-        room = int(np.clip(_MAX_BYTES / (8 * self.model.size), _MIN_DRAWS, _MAX_DRAWS)) // len(chains)
-        some = np.unique(np.linspace(0, drawn - 1, min(drawn, room)).round().astype(int))
+        n_kept, drawn = largest_rectangle([len(chain.draws) for chain in chains])
+        self.chains = chains = chains[:n_kept]
+        some = self._kept(drawn)
         paces = [(chain.scales, chain.step) for chain in chains]
         return SamplingResult(
             np.array([[chain.draws[k] for k in some] for chain in chains]),

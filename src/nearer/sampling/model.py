@@ -108,10 +108,7 @@ def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True)
         labels, numbers = factorize(comparisons.annotators)
         if len(labels) > 1:
             annotators, n_annotators = numbers.astype(np.int32), len(labels)
-    trials = trial_indices(comparisons)
-    totals, times = trial_weights(comparisons.sample_weight, trials)
-    n_rows = np.bincount(trials)
-    weights = comparisons.sample_weight * (times * n_rows / totals * n_rows**-TRIAL_EXPONENT)[trials]
+    weights = row_weights(comparisons)
     order = np.lexsort((weights, far, near, annotators))  # or another order of the rows would be another rounding
     near, far, weights, annotators = near[order], far[order], weights[order], annotators[order]
     which = number_by_appearance(near, far, annotators)
@@ -120,6 +117,14 @@ def distinct_comparisons(comparisons: Comparisons, *, by_annotator: bool = True)
     rows = np.column_stack([near[first], far[first]])
     weights = np.empty(0) if (summed == 1).all() else summed
     return DistinctComparisons(pairs, rows, weights, annotators[first], n_annotators)
+
+
+def row_weights(comparisons: Comparisons) -> FloatArray:
+    """Return what each row of positive weight counts in the likelihood: those of one trial less than as many trials."""
+    trials = trial_indices(comparisons)
+    totals, times = trial_weights(comparisons.sample_weight, trials)
+    n_rows = np.bincount(trials)
+    return np.asarray(comparisons.sample_weight * (times * n_rows / totals * n_rows**-TRIAL_EXPONENT)[trials])
 
 
 def exposure_counts(comparisons: Comparisons) -> FloatArray:

@@ -6,7 +6,7 @@ split in halves, and draws replaced by normal scores of their ranks, so that hea
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from nearer.sampling.model import Draws
 
 MAX_RHAT = 1.1
 MIN_EFFECTIVE_DRAWS = 25
+MAX_PAIRS = 2000  # whose distances are diagnosed where they have to converge
+_TAILS = (0.05, 0.95)
 _ALIGNMENT_ROUNDS = 5
 _MIN_VARIANCE_RATIO = 2.0  # between objects over between draws, of an axis that is resolved
 _MIN_RELATIVE_VARIANCE = 0.15  # of an axis that counts, over the mean variance of the axes before it
@@ -29,69 +31,104 @@ _MIN_BIMODAL_DRAWS = 40
 
 
 class Diagnosis(NamedTuple):
-    """Convergence of one quantity.
+    """Convergence of one quantity, or of several.
 
     Attributes
     ----------
-    rhat : float
+    rhat : float or ndarray
         1 if the chains agree; above 1.05 or so they have not explored the same posterior yet.
-    effective : float
-        The number of independent draws that would determine the mean as precisely.
+    effective : float or ndarray
+        The number of independent draws that would determine the mean as precisely (bulk effective sample size).
+    tail : float or ndarray
+        The same for the 5% and 95% quantiles, the smaller of both (tail effective sample size).
     """
 
-    rhat: float
-    effective: float
+    rhat: Any
+    effective: Any
+    tail: Any = float("nan")
+
+    @property
+    def worst(self) -> Diagnosis:
+        """The largest R-hat and the smallest numbers of draws; infinite and 0 where one is not known."""
+        rhat, *sizes = (np.ravel(each) for each in self)
+        smallest = (float(np.nan_to_num(each, nan=0.0).min(initial=np.inf)) for each in sizes)
+        return Diagnosis(float(np.nan_to_num(rhat, nan=np.inf).max(initial=1.0)), *smallest)
 
 
 def diagnose(draws: FloatArray) -> Diagnosis:
-    """Return R-hat and the effective number of draws of one quantity.
+    """Return R-hat and the effective numbers of draws of one quantity, or of several at once.
 
     Parameters
     ----------
-    draws : ndarray, shape (chains, draws)
+    draws : ndarray, shape (chains, draws) or (..., chains, draws)
 
     Examples
     --------
     >>> bool(abs(diagnose(np.random.default_rng(0).normal(size=(4, 500))).rhat - 1) < 0.01)
     True
     """
-    half = draws.shape[1] // 2
-    halves = np.concatenate([draws[:, :half], draws[:, draws.shape[1] - half :]])
-    if half < 2 or np.ptp(halves) == 0:
-        return Diagnosis(float("nan"), float("nan"))
+    half = draws.shape[-1] // 2
+    halves = np.concatenate([draws[..., :half], draws[..., draws.shape[-1] - half :]], axis=-2)
+    if half < 2:
+        return Diagnosis(*np.full((3, *halves.shape[:-2]), np.nan)) if draws.ndim > 2 else Diagnosis(*[np.nan] * 3)
     scores = _scores(halves)
-    spread = _scores(np.abs(halves - np.median(halves)))
-    return Diagnosis(max(_rhat(scores), _rhat(spread)), _effective(scores))
+    spread = _scores(np.abs(halves - np.median(halves, axis=(-2, -1), keepdims=True)))
+    tails = np.quantile(draws, _TAILS, axis=(-2, -1), keepdims=True)
+    tail = np.minimum(*(_effective((halves <= each).astype(np.float64)) for each in tails))
+    found = np.array([np.maximum(_rhat(scores), _rhat(spread)), _effective(scores), tail])
+    found[:, np.ptp(halves, axis=(-2, -1)) == 0] = np.nan
+    return Diagnosis(*(found if draws.ndim > 2 else found.tolist()))
 
 
 def _scores(values: FloatArray) -> FloatArray:
-    """Return the normal scores of the ranks of values."""
-    ranks = rankdata(values).reshape(values.shape)
-    return np.asarray(ndtri((ranks - 0.375) / (values.size + 0.25)))
+    """Return the normal scores of the ranks of the values of each quantity, (..., chains, draws)."""
+    ranks = rankdata(values.reshape(*values.shape[:-2], -1), axis=-1).reshape(values.shape)
+    return np.asarray(ndtri((ranks - 0.375) / (np.prod(values.shape[-2:]) + 0.25)))
 
 
-def _rhat(values: FloatArray) -> float:
-    within = values.var(axis=1, ddof=1).mean()
-    between = values.mean(axis=1).var(ddof=1)
-    length = values.shape[1]
-    return float(np.sqrt((length - 1) / length + between / within)) if within > 0 else float("nan")
+def _rhat(values: FloatArray) -> FloatArray:
+    within = values.var(axis=-1, ddof=1).mean(axis=-1)
+    between = values.mean(axis=-1).var(axis=-1, ddof=1)
+    length = values.shape[-1]
+    ratio = np.divide(between, within, out=np.full_like(within, np.nan), where=within > 0)
+    return np.asarray(np.sqrt((length - 1) / length + ratio))
 
 
-def _effective(values: FloatArray) -> float:
-    chains, length = values.shape
-    centered = values - values.mean(axis=1, keepdims=True)
-    transformed = rfft(centered, next_fast_len(2 * length), axis=1)
-    covariance = irfft(np.abs(transformed) ** 2, axis=1)[:, :length].mean(axis=0) / length
-    within = covariance[0] * length / (length - 1)
-    total = within * (length - 1) / length + values.mean(axis=1).var(ddof=1)
-    correlation = 1 - (within - covariance) / total
-    correlation[0] = 1
+def _effective(values: FloatArray) -> FloatArray:
+    """Return the number of draws over the integrated autocorrelation time, by Geyer's initial monotone sequence."""
+    chains, length = values.shape[-2:]
+    centered = values - values.mean(axis=-1, keepdims=True)
+    transformed = rfft(centered, next_fast_len(2 * length), axis=-1)
+    covariance = irfft(np.abs(transformed) ** 2, axis=-1)[..., :length].mean(axis=-2) / length
+    within = covariance[..., :1] * length / (length - 1)
+    total = within * (length - 1) / length + values.mean(axis=-1).var(axis=-1, ddof=1)[..., None]
+    correlation = 1 - np.divide(within - covariance, total, out=np.ones_like(covariance), where=total > 0)
+    correlation[..., 0] = 1
     # Sums of adjacent pairs are positive and fall for a reversible chain, up to noise (Geyer 1992).
-    pairs = correlation[: length // 2 * 2].reshape(-1, 2).sum(axis=1)
-    ends = np.flatnonzero(pairs <= 0)
-    pairs = np.minimum.accumulate(pairs[: ends[0] if len(ends) else len(pairs)])
-    time = max(2 * pairs.sum() - 1, 1 / np.log10(chains * length))
-    return float(chains * length / time)
+    pairs = correlation[..., : length // 2 * 2].reshape(*correlation.shape[:-1], -1, 2)
+    sums = pairs.sum(axis=-1)
+    sums[..., max((length - 3) // 2, 0) :] = -1.0  # the last correlations are those of a few draws
+    end = (sums <= 0).argmax(axis=-1)[..., None]
+    kept = np.where(np.arange(sums.shape[-1]) < end, np.minimum.accumulate(sums, axis=-1), 0.0).sum(axis=-1)
+    # Half a pair more: what is left of the correlation where the sequence ends.
+    rest = np.take_along_axis(pairs[..., 0], end, axis=-1)[..., 0]
+    time = 2 * kept - 1 + np.maximum(rest, 0.0)
+    return np.asarray(chains * length / np.maximum(time, 1 / np.log10(chains * length)))
+
+
+def pairs_of(n_objects: int, most: int) -> NDArray[np.integer]:
+    """Return all pairs of objects, or so many at random if there are more, (k, 2)."""
+    if n_objects * (n_objects - 1) // 2 <= most:
+        return np.column_stack(np.triu_indices(n_objects, 1))
+    drawn = np.random.default_rng(0).integers(n_objects, size=(most, 2))
+    return np.unique(np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1), axis=0)
+
+
+def relative_distances(points: FloatArray, pairs: NDArray[np.integer]) -> FloatArray:
+    """Return the distances of pairs in each draw over the size of its map, which is left open, (k, pairs)."""
+    sizes = points.var(axis=1).sum(axis=1, keepdims=True)
+    squares = np.stack([((points[:, i] - points[:, j]) ** 2).sum(axis=1) for i, j in pairs], axis=1)
+    return np.asarray(np.sqrt(squares / sizes))
 
 
 def predictive_probability(draws: Draws, rows: NDArray[np.integer], n_threads: int | None = None) -> FloatArray:

@@ -72,7 +72,7 @@ def isomap_start(model: Model, unknowns: FloatArray) -> FloatArray:
 
     From a random start, objects on a line that are placed in a plane come to lie on an arc, which explains the answers
     nearly as well, and no small step leads from there to the line. Distances along the arc, from neighbor to neighbor,
-    place them anew (isomap; Tenenbaum, de Silva and Langford 2000).
+    give them new places (isomap; Tenenbaum, de Silva and Langford 2000).
     """
     n, p = model.n_objects, model.n_components
     unbent = _isomap(draws_of(model, unknowns[None]).points[0], p - 1)

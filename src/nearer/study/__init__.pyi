@@ -1,3 +1,5 @@
+from .dissimilarities import DissimilarityStudy as DissimilarityStudy
+from .dissimilarities import run_dissimilarity_study as run_dissimilarity_study
 from .folder import ErroneousAnswers as ErroneousAnswers
 from .folder import StudyInterrupted as StudyInterrupted
 from .folder import run_study as run_study

@@ -25,28 +25,67 @@ from nearer.io.messages import sentence
 from nearer.plotting.fits import BEST_POSSIBLE, GUESSING, X_TITLE, Y_TITLE, CurveScale
 from nearer.plotting.maps import Arrow, EllipseStyle
 from nearer.plotting.papers import Paper
-from nearer.study.results import Column, StudyResults
+from nearer.study.results import Column, StudyResults, WeightsRecord
 from nearer.study.study import Study, margins_histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_WIDE_PAPER = Paper(width=180.0, font_size=8.0)
+
 
 def draw_study(study: Study, folder: Path) -> list[str]:
-    """Draw all figures and return the names of their files; none, and a warning, without matplotlib."""
-    known = {"learning-curve.png": study.curve is not None, "dimensions.png": study.dimension is not None}
+    """Draw all figures and return the names of their files."""
+    distances = study.chosen.has_distances
+    known = {
+        "map.png": distances,
+        "margins.png": distances,
+        "learning-curve.png": study.curve is not None,
+        "dimensions.png": study.dimension is not None,
+        "dimension-cards.png": study.results is not None and _has_cards(study.results),
+    }
     drawn = {name: partial(draw, study) for name, draw in FIGURES.items() if known.get(name, True)}
-    if not _save(drawn, folder):
-        what = "no figures were drawn: they need matplotlib; install it with: pip install matplotlib"
-        warnings.warn(what, UserWarning, stacklevel=2)
-        return []
+    _save(drawn, folder)
     return list(drawn)
 
 
 def draw_placed(results: StudyResults, folder: Path) -> None:
-    """Draw the map of results, objects that were placed later in another color; nothing without matplotlib."""
+    """Draw the map of results, objects that were placed later in another color; of dimensions, their cards."""
+    if results.weights is not None:
+        if _has_cards(results):
+            _save({"dimension-cards.png": lambda: draw_cards(results)}, folder)
+        return
     n_new = len(results.objects) - results.n_fitted
     _save({"map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results), n_new)}, folder)
+
+
+def draw_dissimilarities(results: StudyResults, folder: Path) -> list[str]:
+    """Draw the map of dissimilarities and their Shepard diagram, and return the names of the files."""
+    drawn = {
+        "map.png": lambda: _map(results.embedding, results.objects, ellipses_on(results)),
+        SHEPARD: lambda: draw_shepard(results),
+    }
+    _save(drawn, folder)
+    return list(drawn)
+
+
+def draw_shepard(results: StudyResults, paper: Paper | None = None) -> Axes:
+    """Draw the distances on a map against the dissimilarities that it was made of, and the line of disparities."""
+    from nearer.plotting import FAINT, INK, PALETTE
+    from nearer.plotting.keys import framed_axes
+
+    found, sheet = results.dissimilarities, paper or Paper()
+    assert found is not None
+    with sheet.text():
+        size = sheet.font_size
+        ax = framed_axes(sheet, 0.8, room=(4 * size, 3.4 * size, 4.0, 2.0))
+        ax.plot(found.values, found.distances, "o", color=FAINT, markersize=0.35 * size, label="pairs of objects")
+        ax.plot(found.values, found.disparities, color=PALETTE["DMOE"], linewidth=1.2, label="disparities")
+        ax.set_xlabel(SHEPARD_X, color=INK)
+        ax.set_ylabel(SHEPARD_Y, color=INK)
+        ax.set_ylim(0, None)
+        ax.legend(frameon=False, loc="upper left", title=f"stress {found.stress:.3f}", title_fontsize=size)
+    return ax
 
 
 def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatArray | None:
@@ -57,19 +96,14 @@ def ellipses_on(results: StudyResults, axes: tuple[int, int] = (0, 1)) -> FloatA
     return covariance_ellipses(results.embedding, results.covariances, results.scales[1], axes)
 
 
-def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> bool:
-    """Draw figures into files, and return whether there is matplotlib to do so."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ModuleNotFoundError:
-        return False
+def _save(figures: Mapping[str, Callable[[], Axes]], folder: Path) -> None:
+    """Draw figures into files."""
     from nearer.plotting import save_figure
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph", UserWarning)  # labels in letters that the font lacks
         for name, draw in figures.items():
             save_figure(draw(), folder / name)
-    return True
 
 
 def draw_map(study: Study) -> Axes:
@@ -155,14 +189,23 @@ def draw_dimensions(study: Study) -> Axes:
     return despine(ax)
 
 
+def draw_study_cards(study: Study) -> Axes:
+    """Draw a card for each reproducible dimension."""
+    assert study.results is not None
+    return draw_cards(study.results)
+
+
 #: What is drawn, by the names of the files.
 FIGURES: dict[str, Callable[[Study], Axes]] = {
     "map.png": draw_map,
     "margins.png": draw_margins,
     "learning-curve.png": draw_curve,
     "dimensions.png": draw_dimensions,
+    "dimension-cards.png": draw_study_cards,
 }
 
+
+SHEPARD, SHEPARD_X, SHEPARD_Y = "shepard.png", "dissimilarity", "distance on the map"
 
 _LABEL_COLUMNS = ("object", "label", "name", "item", "stimulus", "id")  # names of a column of labels
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".svg")
@@ -279,6 +322,52 @@ def draw_heatmap_for_paper(results: StudyResults, look: MapLook, paper: Paper) -
     names = _names(list(results.objects), look.labels)
     ax = plot_heatmap(results.embedding, names, paper=paper)
     return Drawn(ax, _missing(names, [text.get_text() for text in ax.get_yticklabels()]), 0.0)
+
+
+def draw_cards(
+    results: StudyResults,
+    images: str | PathLike[str] | None = None,
+    n_top: int | None = None,
+    paper: Paper = _WIDE_PAPER,
+) -> Axes:
+    """Draw a card for each reproducible dimension, under its name."""
+    from nearer.plotting import plot_dimensions
+
+    record = _weights_of(results)
+    kept = np.flatnonzero(record.counts)
+    if not len(kept):
+        raise ValueError("no dimension is reproducible, so that there is none to draw; more answers may show some")
+    values = record.reproducibility
+    return plot_dimensions(
+        results.embedding[:, kept], results.objects, [record.titles[k] for k in kept],
+        notes=None if values is None else [f"reproducibility {values[k]:.2f}" for k in kept],
+        intervals=None if record.intervals is None else record.intervals[:, kept],
+        images=None if images is None else find_pictures(images, results.objects), n_top=n_top, paper=paper,
+    )  # fmt: skip
+
+
+def draw_profiles(
+    results: StudyResults, objects: Sequence[str], n_top: int | None = None, paper: Paper = _WIDE_PAPER
+) -> Axes:
+    """Draw what objects consist of, by reproducible dimensions under their names."""
+    from nearer.plotting import plot_profiles
+
+    record = _weights_of(results)
+    kept = np.flatnonzero(record.counts)
+    return plot_profiles(
+        results.embedding[:, kept], results.objects, objects, [record.titles[k] for k in kept],
+        intervals=None if record.intervals is None else record.intervals[:, kept], n_top=n_top or 10, paper=paper,
+    )  # fmt: skip
+
+
+def _has_cards(results: StudyResults) -> bool:
+    return results.weights is not None and any(results.weights.counts)
+
+
+def _weights_of(results: StudyResults) -> WeightsRecord:
+    if results.weights is None:
+        raise ValueError("the axes of this map are not dimensions with a meaning; fit them with --method SPoSE")
+    return results.weights
 
 
 def _names(objects: list[str], shown: Sequence[str] | None) -> list[str]:

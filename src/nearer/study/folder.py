@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from nearer._common.files import write_text
-from nearer._common.formatting import pluralize
+from nearer._common.formatting import pluralize, quote_all
 from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
 from nearer._common.tables import coordinate_rows, csv_text
@@ -31,7 +31,8 @@ from nearer.evaluation.dimension import NO_DIMENSION
 from nearer.evaluation.distances import DISTANCES_FILE, MAX_MATRIX_OBJECTS, SPREAD_FILE, distance_matrix, matrix_csv
 from nearer.evaluation.uncertainty import Bootstrap
 from nearer.io import Answers
-from nearer.study.figures import FIGURES, draw_placed, draw_study
+from nearer.study.dimensions import TABLES, carried_names, dimension_tables
+from nearer.study.figures import FIGURES, SHEPARD, draw_placed, draw_study
 from nearer.study.methods import METHOD_CLASSES, citations
 from nearer.study.results import (
     RESULTS,
@@ -56,18 +57,20 @@ from nearer.study.results import (
     SettingsRecord,
     StudyResults,
     TrendRecord,
+    WeightsRecord,
+    read_results,
 )
 from nearer.study.settings import RunSettings
 from nearer.study.study import DIMENSION_METHOD, Provenance, Study, fit_study, margins_histogram
 
 MAP, LOG = "embedding.csv", "log.txt"
 #: What other commands read.
-DATA_FILES = (MAP, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
+DATA_FILES = (MAP, *TABLES, DISTANCES_FILE, SPREAD_FILE, RESULTS, LOG, "model.json", "model.npz")
 #: All names that a run, or a report of it, may write.
-FILES = (*DATA_FILES, "report.html", *FIGURES)
+FILES = (*DATA_FILES, "report.html", *FIGURES, SHEPARD)
 _N_DEVIATIONS = 10  # that are kept of the largest deviations from features
 _N_FARTHEST_PEOPLE = 5  # whose maps depart most from the common one
-_VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
+VERSIONED_PACKAGES = ("nearer", "numpy", "scipy", "scikit-learn", "numba")
 
 
 def has_study(folder: Path) -> bool:
@@ -139,6 +142,7 @@ def run_study(
     notes: tuple[str, ...] = (),
     despite_errors: bool = False,
     keep_earlier: bool = False,
+    earlier: StudyResults | None = None,
     transform: Callable[[OrdinalEmbedding], OrdinalEmbedding] = lambda model: model,
     log_step: Callable[[str], None] = lambda step: None,
 ) -> Study:
@@ -160,6 +164,8 @@ def run_study(
     despite_errors, keep_earlier : bool
         Whether a map is made even if `check_errors` finds that none can be right, and whether an earlier study in the
         folder stays as it was until the new one is complete.
+    earlier : StudyResults, optional
+        Names of its dimensions are kept for those that are the same ones here; left out, that of the folder.
     transform : callable, optional
         Called with the fitted model before any analysis; returns it with its map rotated.
     log_step : callable, optional
@@ -186,33 +192,43 @@ def run_study(
         f"a map was asked for with --anyway, in spite of an error: {message_of(error).title}" for error in errors
     )
     place, started, provenance = Path(folder), time.perf_counter(), provenance or Provenance()
-    has_map = False
+    before, has_map = earlier or _earlier_results(place), False
 
     def run(target: Path) -> Study:
         nonlocal has_map
 
         def results(study: Study) -> StudyResults:
-            return results_of(study, provenance, time.perf_counter() - started)
+            return _with_names(results_of(study, provenance, time.perf_counter() - started), before)
 
         def checkpoint(study: Study) -> None:
             nonlocal has_map
             if has_map:
-                _write_map(results(study), target)
+                write_map(results(study), target)
             else:
                 with new_run(target) as new:
                     save_model(study.model, new)
                     write_distances(study.model, new)
-                    _write_map(results(study), new)
+                    write_map(results(study), new)
             has_map = True
 
         study = fit_study(answers, settings, checkpoint, log_step, notes, transform)
         if study.interrupted and keep_earlier:
             raise KeyboardInterrupt
         found = results(study)
-        _write_map(found, target)
+        write_map(found, target)
         write_text(target / LOG, log_text(found))
         matrices = write_distances(study.model, target, study.places)
-        files = (MAP, *matrices, RESULTS, LOG, "model.json", "model.npz", *draw_study(study, target))
+        tables = [] if found.weights is None else dimension_tables(found)
+        files = (
+            MAP,
+            *tables,
+            *matrices,
+            RESULTS,
+            LOG,
+            "model.json",
+            "model.npz",
+            *draw_study(replace(study, results=found), target),
+        )
         return replace(study, results=found, files=files, notes=found.notes)
 
     try:
@@ -225,15 +241,16 @@ def run_study(
             raise StudyInterrupted(f"{place} is as it was") from None
         if has_map:
             raise StudyInterrupted(f"{place} holds what was found until then") from None
-        earlier = f", and {place} holds that of an earlier run" if has_study(place) else ""
-        raise StudyInterrupted(f"no map was written{earlier}") from None
+        also = f", and {place} holds that of an earlier run" if has_study(place) else ""
+        raise StudyInterrupted(f"no map was written{also}") from None
 
 
 def results_of(study: Study, provenance: Provenance, seconds: float | None = None) -> StudyResults:
     """Return what a study has found, for its file and its report."""
     model, settings = study.model, study.settings
     summary = study.answers.comparisons.summary()
-    places, regions, margins = study.places, None, margins_histogram(study)
+    places, regions = study.places, None
+    margins = margins_histogram(study) if study.chosen.has_distances else None
     if places is not None and study.is_distribution:
         regions = RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
     elif places is not None:
@@ -246,7 +263,8 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
         objects=tuple(map(str, model.objects_.tolist())),
         embedding=model.embedding_,
-        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()),
+        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()) if study.chosen.has_distances else None,
+        weights=_weights(study),
         covariances=None if places is None else places.covariances,
         regions=regions,
         level=settings.level,
@@ -256,12 +274,15 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         ellipse_size=study.ellipse_size,
         reproducibility=_reproducibility(study),
         error=_error(study),
-        margins=MarginRecord(
+        margins=None
+        if margins is None
+        else MarginRecord(
             tuple(margins["edges"].tolist()), tuple(margins["counts"].tolist()), margins["share_negative"]
         ),
         learning_curve=_curve(study),
         trend=None if study.trend is None else TrendRecord(**asdict(study.trend)),
         dimension=_dimension(study),
+        convergence=getattr(study.chosen, "convergence_", None),
         annotators=_annotators(study),
         people=_people(study),
         findings=None if study.findings is None else tuple(FindingRecord(**each) for each in study.findings.to_dicts()),
@@ -269,7 +290,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         notes=study.notes,
         missing=study.missing,
         interrupted=study.interrupted,
-        versions={name: version(name) for name in _VERSIONED_PACKAGES} | {"python": platform.python_version()},
+        versions={name: version(name) for name in VERSIONED_PACKAGES} | {"python": platform.python_version()},
         seed=settings.seed,
         command=provenance.command,
         date=provenance.date,
@@ -326,6 +347,35 @@ def _deviations(study: Study) -> tuple[DeviationRecord, ...] | None:
     return tuple(DeviationRecord(str(each.object), *each[1:]) for each in found)
 
 
+def _weights(study: Study) -> WeightsRecord | None:
+    model = study.chosen
+    if model.has_distances:
+        return None
+    found, intervals = getattr(model, "reproducibility_", None), getattr(model, "weight_intervals_", None)
+    if intervals is not None:  # in digits that mean something: files of many objects are half as large
+        intervals = np.array([float(f"{end:.5g}") for end in intervals.ravel().tolist()]).reshape(intervals.shape)
+    names = ("",) * study.n_components
+    return WeightsRecord(None if found is None else tuple(found.tolist()), intervals, names)
+
+
+def _earlier_results(folder: Path) -> StudyResults | None:
+    """Return the results of an earlier run in a folder, if they can be read."""
+    try:
+        return read_results(folder)
+    except ValueError:
+        return None
+
+
+def _with_names(results: StudyResults, earlier: StudyResults | None) -> StudyResults:
+    """Return results in which dimensions have the names of those of an earlier map that are the same."""
+    if results.weights is None or earlier is None or earlier.weights is None or not any(earlier.weights.names):
+        return results
+    names, lost = carried_names(results, earlier)
+    carried = [f"{pluralize(sum(map(bool, names)), 'dimension keeps its', 'dimensions keep their')} name"]
+    notes = [f"no dimension is like those that were called {quote_all(lost)}, and these names are gone"] if lost else []
+    return replace(results.with_names(names), notes=(*results.notes, *carried, *notes))
+
+
 def _reproducibility(study: Study) -> ReproducibilityRecord | None:
     if study.distances is None:
         return None
@@ -346,6 +396,11 @@ def _error(study: Study) -> ErrorRecord | None:
         map_high=found.map_high,
         n_folds=found.n_splits,
         unit=found.by,
+        **(
+            {}
+            if found.choice is None
+            else dict(zip(("choice", "choice_low", "choice_high"), found.choice, strict=True))
+        ),
     )
     if ceiling is None:
         return error
@@ -454,7 +509,7 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
     """
     for name in (DISTANCES_FILE, SPREAD_FILE):  # of an earlier map
         (folder / name).unlink(missing_ok=True)
-    if model.n_objects_ > MAX_MATRIX_OBJECTS:
+    if model.n_objects_ > MAX_MATRIX_OBJECTS or not model._chosen.has_distances:
         return []
     found = distance_matrix(model, places)
     files = {DISTANCES_FILE: found.matrix} | ({} if found.spread is None else {SPREAD_FILE: found.spread})
@@ -463,8 +518,8 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
     return list(files)
 
 
-def _write_map(results: StudyResults, folder: Path) -> None:
-    """Write a map as CSV, with standard deviations where there are ellipses, and the results."""
+def write_map(results: StudyResults, folder: Path) -> None:
+    """Write a map as CSV, with standard deviations where there are ellipses, its dimensions, and the results."""
     numbers, axes = results.embedding, range(1, results.n_components + 1)
     names = [f"x{k}" for k in axes]
     if results.covariances is not None:
@@ -472,6 +527,15 @@ def _write_map(results: StudyResults, folder: Path) -> None:
         numbers = np.hstack([numbers, np.sqrt(np.diagonal(results.covariances, axis1=1, axis2=2))])
     write_text(folder / MAP, csv_text(coordinate_rows(results.objects, numbers.tolist(), names)))
     write_text(folder / RESULTS, json.dumps(results.to_dict(), indent=1, allow_nan=False) + "\n")
+    write_dimensions(results, folder)
+
+
+def write_dimensions(results: StudyResults, folder: Path) -> list[str]:
+    """Write the tables of dimensions, under their names, and return the names of the files."""
+    tables = {} if results.weights is None else dimension_tables(results)
+    for name, rows in tables.items():
+        write_text(folder / name, csv_text(rows))
+    return list(tables)
 
 
 def write_run(
@@ -483,7 +547,7 @@ def write_run(
     """
     with new_run(folder) as new:
         save_model(model, new)
-        _write_map(results, new)
+        write_map(results, new)
         for name, source in copied.items():
             if source.is_file():
                 shutil.copyfile(source, new / name)

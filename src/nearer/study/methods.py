@@ -99,6 +99,11 @@ _STE = Work(
 _SOE = Work(
     "terada2014local", ("Terada, Y.", "von Luxburg, U."), "Local ordinal embedding", 2014, book=_ICML, pages="847-855"
 )
+_CONVERGENCE = Work(
+    "vehtari2021rank", ("Vehtari, A.", "Gelman, A.", "Simpson, D.", "Carpenter, B.", "Bürkner, P.-C."),
+    "Rank-normalization, folding, and localization: an improved R-hat for assessing convergence of MCMC", 2021,
+    journal="Bayesian Analysis", volume="16", pages="667-718", doi="10.1214/20-BA1221",
+)  # fmt: skip
 #: By the names of their classes, in the order in which the command line lists them.
 METHODS = {
     "DMOE": Method(
@@ -199,6 +204,7 @@ METHODS = {
             "robnik2023microcanonical", ("Robnik, J.", "De Luca, G. B.", "Silverstein, E.", "Seljak, U."),
             "Microcanonical Hamiltonian Monte Carlo", 2023, journal="Journal of Machine Learning Research", volume="24",
         ),
+        (_CONVERGENCE,),
     ),
     "BestOf": Method("the best of several methods"),
 }  # fmt: skip

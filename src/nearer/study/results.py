@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import reprlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -23,7 +23,10 @@ from nearer._common.formatting import decimals, percent, pluralize
 from nearer._common.json_files import parse_json
 from nearer._common.results import MAX_NUMBER, Amount, Bounds, Count, Number, Result, Share, stored_as
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.dimensions import MIN_REPRODUCIBILITY
 from nearer.evaluation.ceiling import NoiseCeiling
+from nearer.sampling.convergence import Convergence
+from nearer.study.dimensions import NAMES_FILE, read_names
 
 FORMAT = 2
 #: A value of an attribute for each object.
@@ -96,7 +99,7 @@ class AnswerSource(_Record):
 
 @dataclass(frozen=True)
 class FeatureRecord(_Record):
-    """A set of features that the map was fitted with, and its share of the prior variance of the places."""
+    """A set of features that the map was fitted with, and its share of the prior variance of the coordinates."""
 
     name: str
     file: str | None = None
@@ -132,6 +135,28 @@ class DataSummary(_Record):
 
 
 @dataclass(frozen=True)
+class DissimilarityRecord(_Record):
+    """What a map of dissimilarities was made of, and how well it fits: `nearer.data.dissimilarities.Dissimilarities`.
+
+    ``values`` are the dissimilarities of (some of the) pairs, with their distances on the map and their disparities.
+    """
+
+    kind: Literal["matrix", "ratings", "same-different", "confusions", "arrangement", "sorting"]
+    high_is: Literal["different", "similar"]
+    known_by: Literal["option", "name", "diagonal", "kind", "assumed"]
+    n_pairs: Count
+    n_possible: Count
+    stress: Amount
+    values: tuple[Number, ...]
+    distances: tuple[Amount, ...]
+    disparities: tuple[Number, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("distances", "disparities"):
+            check_length(f"dissimilarities.{name}", getattr(self, name), len(self.values))
+
+
+@dataclass(frozen=True)
 class RegionRecord(_Record):
     """What the ellipses are: credible regions of a posterior, or confidence regions by resampling whole units."""
 
@@ -158,7 +183,10 @@ class ReproducibilityRecord(_Record):
 
 @dataclass(frozen=True)
 class ErrorRecord(_Record):
-    """Errors on held-out comparisons, of what the method predicts and of the map, and the noise ceiling."""
+    """Errors on held-out comparisons, of what the method predicts and of the map, and the noise ceiling.
+
+    With that of the choice of the odd one out of three, where answers are of this kind.
+    """
 
     held_out: Share | None = None
     low: float | None = None
@@ -173,6 +201,10 @@ class ErrorRecord(_Record):
     chance: Share = 0.5
     n_folds: Count | None = None
     unit: str | None = None
+    choice: Share | None = None
+    choice_low: float | None = None
+    choice_high: float | None = None
+    optional = ("choice", "choice_low", "choice_high")
 
     @property
     def best(self) -> NoiseCeiling | None:
@@ -195,6 +227,29 @@ class ErrorRecord(_Record):
     def has_other_predictor(self) -> bool:
         """Whether the method predicts by something else than the map: the two errors differ where they are printed."""
         return None not in (self.map, self.held_out) and decimals(self.map) != decimals(self.held_out)
+
+
+@dataclass(frozen=True)
+class WeightsRecord(_Record):
+    """Of a map whose axes are nonnegative dimensions: how reproducible these are, intervals of weights, and names.
+
+    Intervals are those of the objects that the map was fitted to. The name of a dimension is empty until somebody names
+    it, in the file `nearer.study.dimensions.NAMES_FILE` next to the results.
+    """
+
+    reproducibility: tuple[Annotated[float, Bounds(-1, 1)], ...] | None = None
+    intervals: FloatArray | None = None
+    names: tuple[str, ...] = ()
+
+    @property
+    def titles(self) -> list[str]:
+        """The name of each dimension, or its number."""
+        return [name or f"dimension {number}" for number, name in enumerate(self.names, start=1)]
+
+    @property
+    def counts(self) -> list[bool]:
+        """Which dimensions are reproducible, as far as that was measured."""
+        return [value >= MIN_REPRODUCIBILITY for value in self.reproducibility or (1.0,) * len(self.names)]
 
 
 @dataclass(frozen=True)
@@ -397,11 +452,13 @@ class StudyResults(Result):
     source: AnswerSource = field(default_factory=AnswerSource)
     features: tuple[FeatureRecord, ...] | None = None
     feature_deviations: tuple[DeviationRecord, ...] | None = None
+    dissimilarities: DissimilarityRecord | None = None
     counts: DataSummary = field(default_factory=DataSummary, metadata=stored_as("summary"))
     objects: Annotated[tuple[str, ...], Bounds(1)]
     attributes: dict[str, Column] = field(default_factory=dict)
     embedding: FloatArray
     scree: tuple[Amount, ...] | None = None
+    weights: WeightsRecord | None = None
     covariances: FloatArray | None = None
     regions: RegionRecord | None = None
     level: Share = 0.95
@@ -413,6 +470,7 @@ class StudyResults(Result):
     learning_curve: tuple[CurveStep, ...] | None = None
     trend: TrendRecord | None = None
     dimension: DimensionRecord | None = None
+    convergence: Convergence | None = None
     annotators: tuple[AnnotatorRecord, ...] | None = None
     people: PeopleRecord | None = None
     findings: tuple[FindingRecord, ...] | None = None
@@ -449,6 +507,12 @@ class StudyResults(Result):
                 )
         if self.scree is not None:
             check_length("scree", self.scree, p)
+        if self.weights is not None:
+            check_length("weights.names", self.weights.names, p)
+            if self.weights.reproducibility is not None:
+                check_length("weights.reproducibility", self.weights.reproducibility, p)
+            if self.weights.intervals is not None:
+                _check_matrix("weights.intervals", self.weights.intervals, (self.n_fitted, p, 2))
         later = () if self.placed is None else self.placed.objects
         if later and (len(later) >= n or self.objects[-len(later) :] != later):
             raise ValueError("placed.objects must be the last of the objects")
@@ -503,6 +567,10 @@ class StudyResults(Result):
     def n_flagged(self) -> int:
         """How many annotators are flagged."""
         return sum(bool(person.flags) for person in self.annotators or ())
+
+    def with_names(self, names: tuple[str, ...]) -> Self:
+        """Return the results with names of the dimensions."""
+        return self if self.weights is None else replace(self, weights=replace(self.weights, names=names))
 
     def findings_of(self, *codes: str) -> list[FindingRecord]:
         """Return the findings with one of these codes."""
@@ -560,11 +628,14 @@ def read_results(folder: str | PathLike[str]) -> StudyResults:
             f"{folder} holds no results: there is no {RESULTS}; make them with `nearer fit FILE -o {folder}`"
         )
     try:
-        return StudyResults.from_dict(parse_json(path.read_bytes()))
+        results = StudyResults.from_dict(parse_json(path.read_bytes()))
     except ValueError as error:
         raise ValueError(
             f"{path} cannot be used: {str(error).removesuffix(_RERUN_ADVICE)}; run `nearer fit` again"
         ) from error
+    if results.weights is None or not (path.parent / NAMES_FILE).is_file():
+        return results
+    return results.with_names(read_names(path.parent / NAMES_FILE, results.n_components))
 
 
 def _check_matrix(name: str, array: FloatArray, shape: tuple[int | None, ...]) -> tuple[int, ...]:

@@ -18,14 +18,12 @@ from nearer.data.features import Features
 from nearer.data.labels import Labels
 from nearer.embedding import CKL
 from nearer.embedding.base import OrdinalEmbedding
+from nearer.embedding.posterior_embedding import MAX_SAMPLED_WORK, is_approximated
 from nearer.evaluation.annotators import annotator_reliability, reliability_weights
 from nearer.optimize.problems.points import Penalty
 from nearer.sampling.model import distinct_comparisons
 from nearer.study.methods import METHOD_CLASSES
 
-#: The work of a gradient, as `DistinctComparisons.work` counts it, beyond which a posterior and its folds take minutes:
-#: "auto" is "best" then. Rows of one person that answer one question alike are one, so that the rows do not count.
-MAX_SAMPLED_WORK = 250_000.0
 _TEXT_PARAMETERS = ("solver", "rank", "ties", "connectivity", "link", "order", "device")  # parameters that may be text
 MAX_PARAMETER = 10**9
 
@@ -37,8 +35,8 @@ class RunSettings:
     Parameters
     ----------
     method : str
-        A key of `METHOD_CLASSES`. "auto" is the posterior, and where that would take minutes the method that held-out
-        answers choose.
+        A key of `METHOD_CLASSES`. "auto" is the posterior, and for many objects with few answers each the method that
+        held-out answers choose.
     n_components : int, optional
         Dimension of the map; chosen if left out, by a posterior itself and by cross-validation for other methods.
     parameters : mapping
@@ -101,16 +99,14 @@ class RunSettings:
             )
 
     def for_answers(self, comparisons: Comparisons) -> RunSettings:
-        """Return the settings with a method for so many different answers in place of "auto"."""
-        large = (
-            self.method == "auto" and not self.features and distinct_comparisons(comparisons).work > MAX_SAMPLED_WORK
-        )
+        """Return the settings with a method for so many objects in place of "auto"."""
+        large = self.method == "auto" and not self.features and is_beyond_posterior(comparisons)
         return replace(self, method="best") if large else self
 
     @property
     def chooses_dimension(self) -> bool:
         """Whether the method itself finds, or fixes, the dimension of its map."""
-        return METHOD_CLASSES[self.method] in ("PosteriorEmbedding", "LORE", "MLDS")
+        return METHOD_CLASSES[self.method] in ("PosteriorEmbedding", "LORE", "MLDS", "SPoSE")
 
     def estimator(self, n_components: int | None) -> OrdinalEmbedding:
         """Return the estimator for maps of so many dimensions, not yet fitted."""
@@ -143,6 +139,15 @@ class RunSettings:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, without features, which are stored with the model."""
         return asdict(replace(self, features=())) | {"features": [each.name for each in self.features]}
+
+
+def is_beyond_posterior(comparisons: Comparisons) -> bool:
+    """Whether a posterior takes minutes: too much work for chains, and too few answers an object to approximate it."""
+    # The work of distinct rows is at most that of all of them.
+    most = 2.5 * len(comparisons) + 30.0 * comparisons.n_objects
+    if most <= MAX_SAMPLED_WORK or distinct_comparisons(comparisons).work <= MAX_SAMPLED_WORK:
+        return False
+    return not is_approximated(comparisons)
 
 
 def takes_features(method: str) -> bool:
@@ -185,6 +190,11 @@ class AnnotatorWeighted(BaseEstimator):
     def embedding_(self) -> FloatArray:
         """The map of the fitted method."""
         return self.method_.embedding_
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether answers go by distances on the map."""
+        return self.method_.has_distances
 
     @property
     def objects_(self) -> Labels:

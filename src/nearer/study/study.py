@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
@@ -40,13 +41,13 @@ from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
 from nearer.embedding import SOE, STE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.posterior_embedding import bimodality_message
+from nearer.embedding.posterior_embedding import MAX_SAMPLED_WORK, bimodality_message
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
 from nearer.evaluation.dimension import DimensionChoice, choose_dimension
 from nearer.evaluation.distances import DISTANCES_FAIR, SplitHalf, ellipse_size
-from nearer.evaluation.held_out import Evaluable, HeldOutError, held_out_error
+from nearer.evaluation.held_out import Evaluable, HeldOutError, WholeKFold, error_on_rows, held_out_error
 from nearer.evaluation.metrics import margins
 from nearer.evaluation.uncertainty import LEVEL, Bootstrap, bootstrap
 from nearer.io import Answers
@@ -54,8 +55,9 @@ from nearer.io.features import FeatureFile
 from nearer.optimize.problems.margins import error_from_margins
 from nearer.sampling.differences import PeopleDifferences
 from nearer.sampling.model import distinct_comparisons
+from nearer.study.dimensions import describe_dimensions
 from nearer.study.results import NOT_CONVERGED
-from nearer.study.settings import MAX_SAMPLED_WORK, AnnotatorWeighted, RunSettings
+from nearer.study.settings import AnnotatorWeighted, RunSettings
 
 if TYPE_CHECKING:
     from nearer.io.multi_file import FileList
@@ -69,6 +71,7 @@ DIMENSION_METHOD = SOE(trace=0.01)
 DIMENSION_SEED = 0
 # Held-out answers choose a method anew in each fold, which takes six times as long; so many show no optimism without.
 _MIN_CHOSEN_ONCE = 50_000
+_N_PARTS = 10  # parts, of which one is held out where fits take long
 _MAX_CURVE_WORK = 20_000.0  # of each fit of a learning curve of posteriors, beyond which fewer are made
 _MIN_PEOPLE, _MAX_PEOPLE_COMPARISONS = 3, 30_000  # of which differences between people are estimated
 _SHARED_FEATURES = (
@@ -178,6 +181,11 @@ class Study:
         return self.chosen._map_draws(1, 0) is not None
 
     @property
+    def held_out_rows(self) -> NDArray[np.integer] | None:
+        """The comparisons that the map was not made of, as it calibrates its predictions by them; None without any."""
+        return getattr(self.chosen, "held_out_rows_", None)
+
+    @property
     def compared_with(self) -> str:
         """Which maps of halves were compared, in words, where they are not those of `check`."""
         if not self.is_distribution:
@@ -230,6 +238,10 @@ class Study:
             lines.append(f"{self.n_restarts[1]} of {pluralize(self.n_restarts[0], 'start')} led to this map")
         if answers.report.n_bad:
             lines.append(f"{pluralize(answers.report.n_bad, 'row')} skipped because they could not be used")
+        if n_undecided := answers.report.n_undecided:
+            people = pluralize(len(answers.report.undecided), "person", "people")
+            of = f" of {people}" if answers.report.undecided else ""
+            lines.append(f'{pluralize(n_undecided, "further answer")}{of}: "can\'t tell"')
         lines += [str(found) for found in (self.error, self.ceiling, self.distances) if found is not None]
         # Of a map whose distances are not reproducible, small ellipses would promise too much.
         if self.ellipse_size is not None and not (self.distances and self.distances.reliability < DISTANCES_FAIR):
@@ -240,6 +252,8 @@ class Study:
         if self.curve is not None:
             lines += [message_of(finding).text for finding in self.findings or () if finding.code in CURVE_CODES]
         lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
+        if not self.chosen.has_distances:
+            lines.insert(2, describe_dimensions(getattr(self.chosen, "reproducibility_", None), self.n_components))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -286,7 +300,7 @@ def fit_study(
     asked, settings = settings, settings.for_answers(answers.comparisons)
     dimension, notes = None, (*notes, *answers.report.notes)
     if settings.method != asked.method:
-        reason = "for so many answers, or objects, a posterior of maps would take minutes"
+        reason = "for so many objects, with so many answers each, a posterior of maps would take minutes"
         notes += (f"{reason}: held-out answers choose a method (--method posterior takes it all the same)",)
     elif settings.features and distinct_comparisons(answers.comparisons).work > MAX_SAMPLED_WORK:
         notes += ("only the posterior takes features, and of so many answers, or objects, it takes minutes",)
@@ -327,7 +341,12 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         others = "" if settings.quick else " and learning curve"
         are = "is that" if settings.quick else "are those"
         if not settings.features:  # which CKL does not take
-            study = replace(study, notes=(*notes, f"reproducibility of distances{others} {are} of CKL, for speed"))
+            notes = (*notes, f"reproducibility of distances{others} {are} of CKL, for speed")
+            study = replace(study, notes=notes)
+        if study.held_out_rows is not None:
+            held_out = pluralize(len(study.held_out_rows), "comparison")
+            how = f"the posterior is approximated by a normal distribution; {held_out} that the map is not made of"
+            study = replace(study, notes=(*notes, f"{how} calibrate its predictions and give the held-out error"))
     if twice := getattr(study.chosen, "bimodal_objects_", []):
         study = replace(study, notes=(*study.notes, f"{bimodality_message(twice)}, and their ellipses hold both"))
     return study
@@ -399,11 +418,18 @@ class Analysis:
 
 def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
-    if study.chosen is study.model or len(comparisons) < _MIN_CHOSEN_ONCE:
-        method = settings.estimator(study.n_components)._for_cross_validation()
+    if study.held_out_rows is not None and settings.by == "trials":
+        return error_on_rows(study.chosen, comparisons, study.held_out_rows, level=settings.level)
+    distances = study.chosen.has_distances
+    is_large = len(comparisons) >= _MIN_CHOSEN_ONCE
+    if (study.chosen is study.model and distances) or not is_large:
+        method = settings.estimator(study.n_components if distances else None)._for_cross_validation()
     else:
         method = study.chosen._with_chosen_settings()._for_cross_validation()
     weighted = _weighted_like_map(settings, method)
+    if is_large and not distances and settings.by == "trials":  # a fit takes as long as that of the map
+        train, test = next(WholeKFold(_N_PARTS, random_state=seed).split(comparisons))
+        return error_on_rows(clone(weighted).fit(comparisons[train]), comparisons, test, level=settings.level)
     return held_out_error(weighted, comparisons, by=settings.by, level=settings.level, random_state=seed)
 
 
@@ -423,7 +449,8 @@ def _findings(study: Study, seed: int) -> Findings:
     if not study.is_distribution or model.converged_ or "distances" not in model.diagnostics_:
         return findings
     distances = model.diagnostics_["distances"]
-    numbers = {"rhat": float(distances.rhat), "effective": float(distances.effective)}
+    numbers = {name: float(getattr(distances, name)) for name in ("rhat", "effective")}
+    numbers["is_thorough"] = getattr(model.solver_, "max_rhat", None) is not None
     return replace(findings, items=(*findings.items, Finding(NOT_CONVERGED, "warning", numbers=numbers)))
 
 
@@ -434,8 +461,9 @@ def _distances(study: Study, seed: int) -> SplitHalf:
     method = study.chosen._fast_surrogate() if study.is_distribution else study.chosen._with_chosen_settings()
     more = study.more_dimensions
     enough = None if more is None else STE(more, random_state=seed)
-    settings = study.settings
-    return halves_of(method, study.model.comparisons_, settings.seed, settings.by, unrestricted=enough)
+    settings, n_splits = study.settings, 5 if study.held_out_rows is None else 1
+    comparisons = study.model.comparisons_
+    return halves_of(method, comparisons, settings.seed, settings.by, unrestricted=enough, n_splits=n_splits)
 
 
 def _places(study: Study, seed: int) -> Bootstrap:
@@ -444,7 +472,13 @@ def _places(study: Study, seed: int) -> Bootstrap:
     return bootstrap(study.chosen, comparisons, n_resamples=settings.n_resamples, by=by, random_state=seed)
 
 
+def _has_distances(study: Study) -> bool:
+    return study.chosen.has_distances
+
+
 def _places_apply(study: Study) -> bool:
+    if not _has_distances(study):  # resampled maps are rotated onto each other
+        return False
     return study.settings.n_resamples > 0 and (not study.settings.quick or study.is_distribution)
 
 
@@ -477,7 +511,7 @@ def _people_apply(study: Study) -> bool:
 
 
 def _curve(study: Study, seed: int) -> LearningCurve:
-    settings, sizes = study.settings, {}
+    settings, sizes = study.settings, {} if study.held_out_rows is None else {"n_sizes": 2, "n_repeats": 1}
     method = study.chosen._fast_surrogate()
     if settings.features and study.is_distribution:  # a few fits of a posterior take as long as many of CKL
         is_large = distinct_comparisons(study.answers.comparisons).work > _MAX_CURVE_WORK
@@ -499,9 +533,11 @@ ANALYSES = (
     Analysis("error", "held-out error", 2, _error),
     Analysis("ceiling", "noise ceiling", 3, _ceiling),
     Analysis("findings", "findings", 4, _findings),
-    Analysis("distances", "reproducibility of distances", 8, _distances),
+    Analysis("distances", "reproducibility of distances", 8, _distances, _has_distances),
     Analysis("places", "ellipses", 5, _places, _places_apply),
     Analysis("annotators", "reliability of annotators", 6, _annotators, _annotators_apply),
     Analysis("people", "differences between people", 9, _people, _people_apply),
-    Analysis("curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick),
+    Analysis(
+        "curve", "learning curve", CURVE_SEED, _curve, lambda study: not study.settings.quick and _has_distances(study)
+    ),
 )

@@ -26,7 +26,7 @@ from nearer._common.formatting import decimals, percent, pluralize, quote, quote
 from nearer._common.randomness import RandomState, stream
 from nearer._common.results import Result
 from nearer.data.comparisons import Comparisons
-from nearer.data.features import Features, as_feature_sets
+from nearer.data.features import Features
 from nearer.data.groups import trial_indices
 from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.posterior_embedding import PosteriorEmbedding
@@ -66,6 +66,10 @@ class StoredStudy:
     def read(cls, folder: Path) -> Self:
         """Return the study in a folder, whose model and results must be about the same objects."""
         model, results = load_model(folder), read_results(folder)
+        if results.dissimilarities is not None:
+            raise ValueError(
+                f"{folder} holds a map of dissimilarities; fit all files at once: nearer fit OLD NEW -o {folder}"
+            )
         if list(results.objects) != [str(label) for label in model.objects_.tolist()]:
             raise ValueError(f"{folder}: model and results are about different objects; run `nearer fit` again")
         return cls(model, results, folder)
@@ -82,12 +86,12 @@ class StoredStudy:
                 f"the answers of {self.folder} are stored as people were weighted, which further answers may change; "
                 "fit all files at once: nearer fit OLD NEW --weigh-annotators"
             )
-        stored = getattr(self.model, "features", None)
-        if run.get("features") and stored is None:
+        stored = getattr(self.model, "features_", ())
+        if run.get("features") and not stored:
             raise ValueError(
                 f"the features of {self.folder} are not stored with its model; make it again with `nearer fit`"
             )
-        return RunSettings(**{**run, "features": as_feature_sets(stored)})
+        return RunSettings(**{**run, "features": stored})
 
     @property
     def feature_files(self) -> tuple[FeatureFile, ...]:
@@ -95,7 +99,7 @@ class StoredStudy:
         files = {each.name: each for each in self.results.features or () if each.file is not None}
         return tuple(
             FeatureFile(each, files[each.name].file or "", files[each.name].sha256 or "")
-            for each in as_feature_sets(getattr(self.model, "features", None))
+            for each in getattr(self.model, "features_", ())
             if each.name in files
         )
 
@@ -181,6 +185,7 @@ def update_study(
         notes=(*notes, f"{len(new)} answers of {new.source} were added to those of {earlier.folder}"),
         despite_errors=despite_errors,
         keep_earlier=folder.resolve() == earlier.folder.resolve(),
+        earlier=earlier.results,
         transform=lambda model: rotated_onto(model, earlier.model),
         log_step=log_step,
     )
@@ -350,7 +355,7 @@ def _catches(old: CatchRecord | None, new: Catches | None) -> Catches | None:
 def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
     """Return a model whose map is rotated such that the objects on both lie where they were, as well as that can be."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _MIN_SHARED:
+    if len(mine) < _MIN_SHARED or not model._chosen.has_distances:
         return model
     points, onto = model.embedding_[mine], earlier.embedding_[theirs]
     padded = np.zeros_like(points)  # axes that one of the two lacks are orthogonal to the others
@@ -362,7 +367,11 @@ def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalE
 def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[str, float]:
     """Return how far each object on both maps has moved, in typical distances between two of them; most first."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _MIN_SHARED or model.embedding_.shape[1] != earlier.embedding_.shape[1]:
+    if (
+        not model._chosen.has_distances
+        or len(mine) < _MIN_SHARED
+        or model.embedding_.shape[1] != earlier.embedding_.shape[1]
+    ):
         return {}
     onto = earlier.embedding_[theirs]
     typical = float(np.sqrt(2 * onto.var(axis=0).sum()))
@@ -446,19 +455,10 @@ def _place_by_features(
     model: OrdinalEmbedding, comparisons: Comparisons | None, features: Sequence[Features]
 ) -> FloatArray:
     """Place new objects by features, and answers if there are any; return their points."""
-    fitted = [each.name for each in as_feature_sets(getattr(model, "features", None))]
-    if not fitted or not isinstance(model, PosteriorEmbedding):
+    if not isinstance(model, PosteriorEmbedding) or model.features is None:
         raise ValueError(
             "the map was made without features, so that they say nothing of where new objects lie on it; make it again "
             "with nearer fit --features, or place them by answers"
-        )
-    if len(features) == 1 == len(fitted):  # whatever its file is called
-        features = [features[0].renamed(fitted[0])]
-    unknown = [each.name for each in features if each.name not in fitted]
-    if unknown:
-        raise ValueError(
-            f"the map has no features called {quote_all(unknown)}; it was made with {quote_all(fitted)}: name the sets "
-            f"of new objects in the same way, as in --features {fitted[0]}=FILE"
         )
     return model.place(comparisons, features=list(features))
 
@@ -491,7 +491,7 @@ def write_placed(stored: StoredStudy, new: Placed, folder: Path, command: str | 
         title=f"{placed.title}, with {pluralize(len(placed.objects), 'object')} placed on it",
         objects=tuple(str(label) for label in stored.model.objects_.tolist()),
         embedding=stored.model.embedding_,
-        scree=tuple(np.sort(stored.model.embedding_.var(axis=0))[::-1].tolist()),
+        scree=None if results.scree is None else tuple(np.sort(stored.model.embedding_.var(axis=0))[::-1].tolist()),
         covariances=np.concatenate([results.covariances, new.covariances]) if known else None,
         attributes={name: [*column, *[None] * number] for name, column in results.attributes.items()},
         counts=replace(results.counts, n_objects=len(results.objects) + number),

@@ -20,6 +20,7 @@ from xml.parsers import expat
 from nearer._common.formatting import pluralize, quote, quote_all
 from nearer.survey.settings import (
     DEFAULTS,
+    FACTS,
     SETTINGS_FILE,
     Problem,
     Settings,
@@ -55,6 +56,7 @@ def check_study(folder: Path) -> list[Problem]:
     problems += _check_permissions(folder, settings)
     problems += _check_counts(settings, len(stimuli))
     problems += _check_features(folder, settings, stimuli)
+    problems += _check_lists(folder, settings, stimuli)
     problems += _check_captions(stimuli)
     problems += _check_files(stimuli)
     problems += _check_duplicates(stimuli)
@@ -75,6 +77,9 @@ def _check_settings(settings: Settings) -> Iterator[Problem]:
     if not settings.consent:
         what = "is empty; ethics boards usually ask for it, so write what people agree to"
         yield setting_problem("warning", "consent", what)
+    if not settings.notice and not settings.responsible:
+        what = f"[data_protection] lacks {', '.join(FACTS)}: people read no notice on data protection"
+        yield Problem("warning", SETTINGS_FILE, what, FACTS)
     if settings.kind != "triplet" and settings.question == DEFAULTS["question"]:
         what = f"is that of triplets, and kind is {settings.kind!r}; write a question that fits"
         yield setting_problem("warning", "question", what)
@@ -133,8 +138,27 @@ def _check_features(folder: Path, settings: Settings, stimuli: Stimuli) -> Itera
         yield setting_problem("error", "features", wrong)
 
 
+def _check_lists(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
+    """Yield what is wrong with the files of questions."""
+    from nearer.design.active.pool import form_of
+    from nearer.survey.assignment import read_lists
+
+    names = [each.name for each in settings.conditions] or [""]
+    files = {settings.in_condition(name).question_list for name in names} - {""}
+    form = form_of(settings.kind)
+    for file in sorted(files):
+        try:
+            read_lists(folder / file, form.name, form.width, sorted(stimuli))
+        except (OSError, ValueError) as error:
+            yield Problem("error", file, str(error).removeprefix(f"{file}: "))
+    if files and settings.catch and settings.after_list == "end":
+        what = "does nothing where a list is all that is asked; write catch questions into the list"
+        yield setting_problem("warning", "catch", what)
+
+
 def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Iterator[Problem]:
     """Yield what does not fit what people have been asked so far; nothing is written."""
+    from nearer.survey.assignment import lost_conditions
     from nearer.survey.store import Database, DatabaseDamaged
     from nearer.survey.study import DATABASE_FILE, asked_objects, database_url, kind_conflict, missing_objects
 
@@ -142,13 +166,13 @@ def _check_database(folder: Path, settings: Settings, stimuli: Stimuli) -> Itera
         database = Database.to_read(database_url(folder, settings))
         with closing(database), database.reading() as connection:
             conflict = kind_conflict(connection, settings.kind)
+            lost = lost_conditions(connection, [each.name for each in settings.conditions])
             missing = missing_objects(connection, stimuli)
             asked = asked_objects(connection)
     except (ValueError, DatabaseDamaged) as error:
         yield Problem("error", SETTINGS_FILE if settings.database else DATABASE_FILE, str(error))
         return
-    if conflict:
-        yield Problem("error", SETTINGS_FILE, conflict)
+    yield from (Problem("error", SETTINGS_FILE, each) for each in (conflict, lost) if each)
     if missing:
         yield Problem("error", STIMULI_FOLDER, missing)
     unasked = sorted(set(stimuli) - asked)

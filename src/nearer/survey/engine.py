@@ -78,8 +78,8 @@ class Engine:
 
     @property
     def proposes(self) -> bool:
-        """Whether it proposes questions."""
-        return self.study.settings.method == "active"
+        """Whether it proposes questions: where lists are all that is asked, they would be chosen in vain."""
+        return self.study.settings.method == "active" and self.study.draws_questions
 
     def update(self) -> bool:
         """Learn from what has come since the last update, and propose questions; return whether anything had come."""
@@ -210,7 +210,7 @@ class Engine:
 
 
 def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
-    """Return the answers to some questions that count, in the order of their numbers."""
+    """Return the answers to some questions that count, in the order of their numbers; not where people cannot tell."""
     found: list[Any] = []
     ordered = sorted(numbers)
     for first in range(0, len(ordered), _ANSWERS_PER_FETCH):
@@ -218,7 +218,7 @@ def _answers_to(connection: Connection, numbers: Iterable[int]) -> list[Any]:
             select(questions.c.id, questions.c.person, questions.c.shown, questions.c.purpose, answers.c.chosen)
             .join_from(answers, questions)
             .where(questions.c.id.in_(ordered[first : first + _ANSWERS_PER_FETCH]))
-            .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES))
+            .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), answers.c.chosen != "")
             .order_by(questions.c.id)
         )
     return found

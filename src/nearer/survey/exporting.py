@@ -17,9 +17,10 @@ from nearer.design.mix import CATCH
 from nearer.io import Answers, Catches, read_answers
 from nearer.io.multi_file import FileList
 from nearer.io.writing import question_columns
-from nearer.survey.session import correct_options
+from nearer.survey.sequencer import correct_options
 from nearer.survey.store import answers, people, questions
 from nearer.survey.study import (
+    CANT_TELL,
     SEPARATOR,
     UNCOUNTED_PURPOSES,
     Study,
@@ -38,11 +39,12 @@ _ANSWER_COLUMNS = {"triplet": "answer", "odd-one-out": "odd", "most-central": "c
 def answer_columns(connection: Connection, study: Study) -> Columns:
     """Return all answers but those to practice and catch questions, and of excluded people, by columns.
 
-    They are in the order of asking, whatever clocks did. There are no columns if there are no answers.
+    They are in the order of asking, whatever clocks did. Where somebody could not tell, `CANT_TELL` stands in place of
+    the answer. There are no columns if there are no answers.
     """
     found = connection.execute(
-        select(people.c.name, questions.c.id, questions.c.shown, questions.c.purpose, answers.c.chosen,
-               answers.c.seconds, answers.c.received)
+        select(people.c.name, people.c.condition, questions.c.id, questions.c.shown, questions.c.purpose,
+               answers.c.chosen, answers.c.seconds, answers.c.received)
         .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose.not_in(UNCOUNTED_PURPOSES), people.c.left_out.is_(False))
@@ -53,11 +55,13 @@ def answer_columns(connection: Connection, study: Study) -> Columns:
     for row in found:
         labels = tuple(map(intern, split_labels(row.shown)))
         options = labels[int(study.has_anchor) :]
+        chosen = SEPARATOR.join(options[at] for at in split_numbers(row.chosen))
         cells = {
             "participant": intern(row.name),
+            **({"condition": intern(row.condition)} if study.settings.conditions else {}),
             "trial": row.id,
             **question_columns(labels, kind),
-            _ANSWER_COLUMNS.get(kind, "chosen"): SEPARATOR.join(options[at] for at in split_numbers(row.chosen)),
+            _ANSWER_COLUMNS.get(kind, "chosen"): chosen or CANT_TELL,
             "seconds": row.seconds,
             "purpose": intern(row.purpose),
             "received": round(row.received, 3),
@@ -132,7 +136,7 @@ def catch_results(connection: Connection, study: Study) -> Catches | None:
     They are in no table of answers: to say that an object is more like itself than like another places nothing.
     """
     found = connection.execute(
-        select(people.c.name, questions.c.shown, answers.c.chosen)
+        select(people.c.name, questions.c.shown, questions.c.correct, answers.c.chosen)
         .join_from(answers, questions)
         .join(people, people.c.id == questions.c.person)
         .where(questions.c.purpose == CATCH, people.c.left_out.is_(False))
@@ -140,7 +144,7 @@ def catch_results(connection: Connection, study: Study) -> Catches | None:
     )
     correct: dict[str, list[bool]] = {}
     for row in found:
-        options = correct_options(split_labels(row.shown), study.has_anchor)
+        options = split_numbers(row.correct) or correct_options(split_labels(row.shown), study.has_anchor)
         correct.setdefault(row.name, []).append(set(options) <= set(split_numbers(row.chosen)))
     if not correct:
         return None

@@ -126,7 +126,7 @@ class ParticipantRoutes:
             session.consent()
             return {}
 
-        return await self._in_session(request, agree, places=self.study.settings.most_people > 0)
+        return await self._in_session(request, agree, places=self.survey.service.has_places)
 
     async def answer(self, request: Request) -> Response:
         """Keep answers."""

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from anyio import to_thread
-from sqlalchemy import Connection, Integer, Row, case, cast, func, or_, select
+from sqlalchemy import Connection, Integer, Row, and_, case, cast, func, or_, select
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -57,8 +57,11 @@ _CURVE_POINTS = 120
 _PRESENT_SECONDS, _SPEED_SECONDS = 120.0, 600.0  # since when who answered is present; of the answers per minute
 _MAX_PICTURE_BYTES = 5_000_000  # of all pictures on the map
 _ENGINE_OFF = {"state": "off", "message": "", "n_learned": 0}
-#: Answers that count: the table of answers joined with its questions.
-_IS_COUNTED = questions.c.purpose.not_in(UNCOUNTED_PURPOSES)
+#: Answers that count, and times that somebody could not tell: the table of answers joined with its questions.
+_IS_GIVEN = questions.c.purpose.not_in(UNCOUNTED_PURPOSES)
+_IS_COUNTED = and_(_IS_GIVEN, answers.c.chosen != "")
+_N_ANSWERS = func.count(case((answers.c.chosen != "", 1)))
+_N_UNDECIDED = func.count(case((answers.c.chosen == "", 1)))
 
 
 def new_secret(connection: Connection) -> str:
@@ -225,6 +228,8 @@ class CodeStatus:
     completed : float or None
         When, in seconds since 1970.
     n_answers : int
+    n_undecided : int
+        How often the person could not tell; these are not among the answers.
     left_out : bool
         Whether the person is excluded from the map.
     n_holders : int or None
@@ -236,6 +241,7 @@ class CodeStatus:
     person: str | None = None
     completed: float | None = None
     n_answers: int = 0
+    n_undecided: int = 0
     left_out: bool = False
     n_holders: int | None = None
 
@@ -251,6 +257,8 @@ class CodeStatus:
         if self.person is None:
             return "there is no such code"
         n_answers = pluralize(self.n_answers, "answer")
+        if self.n_undecided:
+            n_answers += f' and {self.n_undecided} "can\'t tell"'
         if self.completed is None:
             return f"of {self.person}, who is not done yet: {n_answers}"
         when = datetime.datetime.fromtimestamp(self.completed, datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -274,10 +282,9 @@ def _look_up_code(connection: Connection, settings: Settings, code: str) -> Code
     row = connection.execute(select(people).where(func.upper(people.c.code) == wanted)).first()
     if row is None or not wanted:
         return CodeStatus(code)
-    n_answers = connection.execute(
-        select(func.count()).join_from(answers, questions).where(answers.c.person == row.id, _IS_COUNTED)
-    ).scalar_one()
-    return CodeStatus(code, row.completed is not None, row.name, row.completed, n_answers, row.left_out)
+    counts = select(_N_ANSWERS, _N_UNDECIDED).join_from(answers, questions).where(answers.c.person == row.id, _IS_GIVEN)
+    found = connection.execute(counts).one()
+    return CodeStatus(code, row.completed is not None, row.name, row.completed, *found, row.left_out)
 
 
 def _count_completed(connection: Connection) -> int:
@@ -328,8 +335,10 @@ def live_state(connection: Connection, study: Study, link: str) -> dict[str, Any
         "one_code": settings.completion_code != "each",
         "n_answers": n_answers,
         "n_left_out": n_left_out,
+        "n_undecided": sum(row.n_undecided for row in rows),
         "n_people": len(rows),
         "n_done": n_done,
+        "conditions": _condition_counts(connection),
         "n_now": sum(_is_present(row, now) for row in rows),
         "n_objects": len(study.labels),
         "per_minute": _answers_per_minute(connection, now),
@@ -354,18 +363,22 @@ def pictures_of(study: Study, labels: Sequence[str]) -> list[str] | None:
 
 
 def _answering_people(connection: Connection) -> list[Row[Any]]:
-    """Return everybody who has answered, in the order of arrival: how often, when first and last, and how fast."""
-    by_time = (answers.c.seconds.is_(None), answers.c.seconds)
+    """Return everybody who has answered, in the order of arrival: how often, when first and last, and how fast.
+
+    People who could not tell are counted, too; how long that took them is not.
+    """
+    seconds = case((answers.c.chosen != "", answers.c.seconds))
     ranked = (
         select(
             answers.c.person,
-            answers.c.seconds,
+            answers.c.chosen,
             answers.c.received,
-            func.row_number().over(partition_by=answers.c.person, order_by=by_time).label("rank"),
-            func.count(answers.c.seconds).over(partition_by=answers.c.person).label("timed"),
+            seconds.label("seconds"),
+            func.row_number().over(partition_by=answers.c.person, order_by=(seconds.is_(None), seconds)).label("rank"),
+            func.count(seconds).over(partition_by=answers.c.person).label("timed"),
         )
         .join_from(answers, questions)
-        .where(_IS_COUNTED)
+        .where(_IS_GIVEN)
         .subquery()
     )
     rank, timed = ranked.c.rank, ranked.c.timed
@@ -373,7 +386,8 @@ def _answering_people(connection: Connection) -> list[Row[Any]]:
     each = (
         select(
             ranked.c.person,
-            func.count().label("n_answers"),
+            func.count(case((ranked.c.chosen != "", 1))).label("n_answers"),
+            func.count(case((ranked.c.chosen == "", 1))).label("n_undecided"),
             func.min(ranked.c.received).label("first"),
             func.max(ranked.c.received).label("last"),
             func.avg(case((in_the_middle, ranked.c.seconds))).label("median"),
@@ -381,10 +395,21 @@ def _answering_people(connection: Connection) -> list[Row[Any]]:
         .group_by(ranked.c.person)
         .subquery()
     )
-    found = select(people.c.name, people.c.left_out, people.c.completed, each).join_from(
+    found = select(people.c.name, people.c.condition, people.c.left_out, people.c.completed, each).join_from(
         people, each, people.c.id == each.c.person
     )
     return list(connection.execute(found.order_by(people.c.id)))
+
+
+def _condition_counts(connection: Connection) -> list[dict[str, Any]]:
+    """Return how many people of each condition have agreed to take part, and how many of them are done."""
+    found = connection.execute(
+        select(people.c.condition, func.count(), func.count(people.c.completed))
+        .where(people.c.consented.is_not(None), people.c.condition != "")
+        .group_by(people.c.condition)
+        .order_by(people.c.condition)
+    )
+    return [{"name": name, "n_agreed": n_agreed, "n_done": n_done} for name, n_agreed, n_done in found]
 
 
 def _growth_curve(connection: Connection, rows: list[Row[Any]], now: float) -> list[list[float]]:
@@ -436,9 +461,9 @@ def _people_rows(found: list[Row[Any]], flags: dict[str, list[str]], now: float)
     """Return people as the page lists them: first those with flags, then all others, the latest first."""
     rows = [
         {
-            "id": row.name, "n_answers": row.n_answers, "median_seconds": row.median,
-            "flags": flags.get(row.name, []), "left_out": row.left_out, "done": row.completed is not None,
-            "here": _is_present(row, now),
+            "id": row.name, "condition": row.condition, "n_answers": row.n_answers, "n_undecided": row.n_undecided,
+            "median_seconds": row.median, "flags": flags.get(row.name, []), "left_out": row.left_out,
+            "done": row.completed is not None, "here": _is_present(row, now),
         }
         for row in reversed(found)
     ]  # fmt: skip

@@ -46,6 +46,12 @@ _DEMO = {
         "You may stop at any time by closing the page."
     ),
     "thanks": "Thank you! The map of colors now knows a little more.",
+    "responsible": "the person who runs this demonstration",
+    "contact": "the same person",
+    "purpose": "to show how a survey works",
+    "storage_place": "on the computer that runs this survey",
+    "storage_period": "until the demonstration ends",
+    "authority": "that of your country",
     "per_person": 20,
     "practice": 1,
     "break_every": 0,
@@ -81,6 +87,8 @@ def settings_text(**settings: object) -> str:
 
 def _toml_value(value: object) -> str:
     """Return a value in TOML; a text of several lines between three quotes."""
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, tuple | list):
         return f"[{', '.join(map(_toml_value, value))}]"
     if not isinstance(value, str):

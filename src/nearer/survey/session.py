@@ -11,8 +11,7 @@ import hashlib
 import json
 import secrets
 import time
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,7 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
-from nearer.design.mix import CATCH, INFORMATION, PRACTICE, REPEAT, START, TEST
+from nearer.design.mix import PRACTICE
+from nearer.survey.assignment import Plan, assign, plan_of
+from nearer.survey.notice import notice_text
+from nearer.survey.sequencer import Sequencer
 from nearer.survey.stimuli import Stimuli, Stimulus, gather_stimuli, slug_of
 from nearer.survey.store import (
     ANALYSIS,
@@ -32,7 +34,6 @@ from nearer.survey.store import (
     facts,
     insert_into,
     people,
-    proposals,
     questions,
 )
 from nearer.survey.study import UNCOUNTED_PURPOSES, Study, join_labels, join_numbers, split_labels
@@ -47,9 +48,6 @@ _OPEN = "open"
 _CODE_ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # none that looks like another
 _N_AHEAD = 3  # questions that wait for an answer, so that the next can be loaded
 _FOLDER_SECONDS = 1.0  # between two looks into the folder for objects that came later
-_MAX_PROPOSALS = 8  # that are looked at, as the person may have had some
-_MAX_RANDOM_QUESTIONS = 1000  # that are remembered, to be repeated
-_REPEAT_TRIES = 10
 # Statements are made once: making one takes longer than executing it.
 _STATUS = select(facts.c.value).where(facts.c.name == STATUS)
 _FIND = select(people, _STATUS.scalar_subquery().label("status")).where(people.c.session == bindparam("hash"))
@@ -62,9 +60,6 @@ _ASSIGNED = (
 )  # fmt: skip
 _ASSIGN = questions.insert()
 _WITHDRAW = questions.update().where(questions.c.id == bindparam("number")).values(purpose=UNSEEN)
-# What another server has just taken is skipped (SQLite has one writer, and no such clause).
-_PROPOSALS = select(proposals).order_by(proposals.c.id).limit(_MAX_PROPOSALS).with_for_update(skip_locked=True)
-_TAKE_PROPOSAL = proposals.delete().where(proposals.c.id == bindparam("number"))
 
 
 class Participant(NamedTuple):
@@ -77,6 +72,8 @@ class Participant(NamedTuple):
     completed: float | None
     left_out: bool
     external: str
+    condition: str = ""
+    question_list: str = ""
 
     def is_another(self, parameters: Mapping[str, str]) -> bool:
         """Return whether a platform names somebody else: two people may share a computer."""
@@ -111,7 +108,7 @@ def find_participant(connection: Connection, token: str) -> tuple[Participant, s
     row = connection.execute(_FIND, {"hash": hash_token(token)}).first()
     if row is None:
         return None
-    found = Participant(row.id, row.name, row.code, row.consented, row.completed, row.left_out, row.external)
+    found = Participant(*(getattr(row, field) for field in Participant._fields))
     return found, row.status or _OPEN
 
 
@@ -160,111 +157,6 @@ def _random_code(length: int) -> str:
     return "".join(secrets.choice(_CODE_ALPHABET) for _ in range(length))
 
 
-class Sequencer:
-    """Chooses the next question of a participant.
-
-    A share of the questions is drawn at random for an unbiased error, a share repeats such questions of others, and the
-    rest are those that the engine has proposed; while it has proposed none, all objects come up equally often.
-    """
-
-    def __init__(self, study: Study, database: Database, rng: np.random.Generator) -> None:
-        self.study, self.rng = study, rng
-        self.n_shown = np.zeros(len(study.labels))
-        self.random_questions: deque[tuple[str, ...]] = deque(maxlen=_MAX_RANDOM_QUESTIONS)
-        with database.reading() as connection:
-            for row in connection.execute(select(questions.c.shown, questions.c.purpose).order_by(questions.c.id)):
-                self.record(split_labels(row.shown), row.purpose)
-
-    @property
-    def n_questions(self) -> int:
-        """Number of questions of each participant, without practice."""
-        return self.study.settings.per_person + self.study.mix.n_catch
-
-    def next_question(
-        self, connection: Connection, place: int, had: set[tuple[int, ...]]
-    ) -> tuple[tuple[str, ...], str]:
-        """Return the objects to show at a place of a participant's sequence, and the purpose of the question.
-
-        ``had``: keys of the questions that the participant has had.
-        """
-        settings, pool = self.study.settings, self.study.pool
-        purpose = self.study.mix.purpose_at(place, settings.per_person, self.rng)
-        if purpose == PRACTICE:
-            return self._labels(pool.draw(1, self.rng)[0]), PRACTICE
-        if purpose == CATCH:
-            return self._catch_question(), CATCH
-        if purpose == TEST:
-            drawn = self._labels(pool.draw(1, self.rng)[0])
-            if self.key(drawn) not in had:
-                return drawn, TEST
-        elif purpose == REPEAT:
-            repeated = self._repeated_question(had)
-            if repeated is not None:
-                return repeated, REPEAT
-        if settings.method == "active":
-            proposed = self._proposed_question(connection, had)
-            if proposed is not None:
-                return proposed, INFORMATION
-        new = pool.draw_new(1, self.rng, had, self.n_shown)
-        shown = new[0] if len(new) else pool.draw(1, self.rng)[0]  # who has had all gets one again
-        return self._labels(shown), START
-
-    def key(self, shown: Sequence[str]) -> tuple[int, ...]:
-        """Return what identifies a question, in any order of options; () if this server lacks one of its objects."""
-        first, positions = int(self.study.has_anchor), self.study.positions(shown)
-        return (*positions[:first], *sorted(positions[first:]))
-
-    def record(self, shown: tuple[str, ...], purpose: str) -> None:
-        """Count a question that was given to somebody."""
-        positions = self.study.positions(shown)
-        if purpose in UNCOUNTED_PURPOSES or not positions:
-            return
-        self.n_shown[list(positions)] += 1
-        if purpose == TEST:
-            self.random_questions.append(shown)
-
-    def _proposed_question(self, connection: Connection, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
-        """Return a question that the engine has proposed and this person has not had, and take it from the list."""
-        for row in connection.execute(_PROPOSALS).all():
-            shown = split_labels(row.shown)
-            key = self.key(shown)
-            if not key or key in had:
-                continue
-            if connection.execute(_TAKE_PROPOSAL, {"number": row.id}).rowcount == 1:
-                return self._shuffled(shown)
-        return None
-
-    def _repeated_question(self, had: set[tuple[int, ...]]) -> tuple[str, ...] | None:
-        """Return a random question of somebody else."""
-        for _ in range(min(len(self.random_questions), _REPEAT_TRIES)):
-            shown = self.random_questions[int(self.rng.integers(len(self.random_questions)))]
-            if self.key(shown) not in had:
-                return self._shuffled(shown)
-        return None
-
-    def _catch_question(self) -> tuple[str, ...]:
-        """Return a question whose answer needs no knowledge: an option is the anchor, or two of three are the same."""
-        width, has_anchor = self.study.form.width, self.study.has_anchor
-        different = self.rng.permutation(len(self.study.labels))[: width - 1].tolist()
-        options = self.rng.permutation([*different, different[0]] if not has_anchor else different).tolist()
-        return self._labels([different[0], *options] if has_anchor else options)
-
-    def _shuffled(self, shown: tuple[str, ...]) -> tuple[str, ...]:
-        """Return a question with its options in random order."""
-        positions = np.array([self.study.positions(shown)], dtype=np.intp)
-        return self._labels(self.study.pool.shuffled(positions, self.rng)[0])
-
-    def _labels(self, positions: Iterable[int]) -> tuple[str, ...]:
-        return tuple(self.study.labels[position] for position in positions)
-
-
-def correct_options(shown: Sequence[str], has_anchor: bool) -> tuple[int, ...]:
-    """Return the positions of the correct options of a catch question."""
-    if has_anchor:
-        return tuple(place for place, each in enumerate(shown[1:]) if each == shown[0])
-    return tuple(place for place, each in enumerate(shown) if list(shown).count(each) == 1)
-
-
 class NotAssigned(Exception):
     """An answer to a question that was given to somebody else, or to nobody."""
 
@@ -300,12 +192,21 @@ class QuestionService:
         self.study, self.sequencer = study, Sequencer(study, database, rng)
         self.by_slug, self._next_look = _by_slug(study.stimuli), 0.0
         self.insert_answers = insert_into(database.engine.dialect.name, answers).on_conflict_do_nothing()
-        settings, n_questions = study.settings, self.sequencer.n_questions
+        settings = study.settings
+        self.has_places = bool(settings.most_people or settings.conditions or study.lists)
         self.page: dict[str, Any] = {
             "phase": "asking", "welcome": paragraphs(settings.welcome), "consent": paragraphs(settings.consent),
-            "thanks": paragraphs(settings.thanks), "question": settings.question, "kind": settings.kind, "n_done": 0,
+            "notice": paragraphs(notice_text(settings)), "thanks": paragraphs(settings.thanks), "kind": settings.kind,
+            "cant_tell": settings.cant_tell, "n_done": 0, "completion_url": "", "completion_code": "", "next": [],
+        }  # fmt: skip
+
+    def page_of(self, person: Participant, n_questions: int) -> dict[str, Any]:
+        """Return the parts of the page that are the same for all, and those of a participant's condition."""
+        settings = self.study.settings
+        condition = settings.in_condition(person.condition)
+        return self.page | {
+            "question": condition.question, "instructions": paragraphs(condition.instructions),
             "n_all": n_questions, "breaks": break_positions(n_questions, settings.break_every),
-            "completion_url": "", "completion_code": "", "next": [],
         }  # fmt: skip
 
     def page_item(self, question: _AssignedQuestion) -> dict[str, Any]:
@@ -350,6 +251,20 @@ class ParticipantSession:
         rows = self.connection.execute(_ASSIGNED, {"person": self.person.id})
         return [_AssignedQuestion(*row) for row in rows]
 
+    @cached_property
+    def plan(self) -> Plan:
+        """What is asked of this person."""
+        person = self.person
+        return plan_of(self.service.study, person.condition, person.question_list, person.name)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions of this person, without practice; for one of a list that cannot be shown none is put."""
+        first = self.service.study.mix.n_practice
+        listed = self.assigned[first : first + len(self.plan.listed)] if self.plan.listed else []
+        n_unseen = sum(each.purpose == UNSEEN for each in listed)
+        return len(self.plan.listed) - n_unseen + self.plan.n_others
+
     @property
     def phase(self) -> str:
         """The phase of the study that this person is in, before answers are counted."""
@@ -365,7 +280,8 @@ class ParticipantSession:
     def consent(self) -> None:
         """Record that this person agrees to take part, if the study is open to them."""
         if self.phase == "welcome":
-            self.person = self._stamp("consented")
+            service = self.service
+            self.person = self._stamp("consented", **assign(self.connection, service.study, service.sequencer.rng))
 
     def save(self, submitted: Sequence[SubmittedAnswer], received: float) -> list[int]:
         """Keep answers, each once, and return the numbers of their questions; if one is invalid, none is kept.
@@ -397,7 +313,7 @@ class ParticipantSession:
         """
         found = next((each for each in self.assigned if each.id == number), None)
         n_before = sum(each.purpose == UNSEEN for each in self.assigned)
-        if found is None or found.answered or n_before >= self.service.sequencer.n_questions:
+        if found is None or found.answered or n_before >= self.n_questions:
             raise NotAssigned(f"question {number} cannot be withdrawn")
         if found.is_open:
             self.connection.execute(_WITHDRAW, {"number": number})
@@ -406,26 +322,27 @@ class ParticipantSession:
 
     def state(self, now: float) -> dict[str, Any]:
         """Return what this person sees now, with questions made ahead; whoever has answered everything is done."""
-        service, n_done, n_all = self.service, 0, self.service.sequencer.n_questions
+        service, n_done, n_all = self.service, 0, self.n_questions
+        page = service.page_of(self.person, n_all)
         if self.person.consented is not None:
             n_done = sum(each.answered and each.purpose != PRACTICE for each in self.assigned)
         if self.person.completed is not None or n_done >= n_all:  # whatever has become of the study, or its settings
             self.person = self._stamp("completed")
             code = self.person.code
             url = service.study.settings.completion_url.replace("{code}", code)
-            return service.page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
+            return page | {"phase": "done", "n_done": n_all, "completion_url": url, "completion_code": code}
         phase = self.phase
         if phase != "asking":
-            return service.page | {"phase": phase}
+            return page | {"phase": phase}
         self._assign_ahead(now)
         waiting = [each for each in self.assigned if each.is_open]
-        return service.page | {"n_done": n_done, "next": [service.page_item(each) for each in waiting[:_N_AHEAD]]}
+        return page | {"n_done": n_done, "next": [service.page_item(each) for each in waiting[:_N_AHEAD]]}
 
-    def _stamp(self, column: str) -> Participant:
-        """Record the time of an event that happens to a person once, and return the person."""
+    def _stamp(self, column: str, **more: str) -> Participant:
+        """Record the time of an event that happens to a person once, and what comes with it; return the person."""
         if getattr(self.person, column) is not None:
             return self.person
-        event: dict[str, Any] = {column: time.time()}
+        event: dict[str, Any] = {column: time.time(), **more}
         self.connection.execute(people.update().where(people.c.id == self.person.id).values(event))
         return self.person._replace(**event)
 
@@ -433,16 +350,17 @@ class ParticipantSession:
         """Assign questions until enough of them wait, or this person has had all."""
         sequencer, n_practice = self.service.sequencer, self.service.study.settings.practice
         n_given = sum(each.purpose not in (PRACTICE, UNSEEN) for each in self.assigned)
-        n_left = max(n_practice - len(self.assigned), 0) + sequencer.n_questions - n_given
+        n_left = max(n_practice - len(self.assigned), 0) + self.n_questions - n_given
         n_missing = min(_N_AHEAD - sum(each.is_open for each in self.assigned), n_left)
         if n_missing <= 0:
             return
         counted = (each for each in self.assigned if each.purpose not in UNCOUNTED_PURPOSES)
         had = {sequencer.key(split_labels(each.shown)) for each in counted}
         for place in range(len(self.assigned), len(self.assigned) + n_missing):
-            shown, purpose = sequencer.next_question(self.connection, place, had)
+            shown, purpose, correct = sequencer.next_question(self.connection, place, had, self.plan)
             row = {"shown": join_labels(shown), "purpose": purpose}
-            added = self.connection.execute(_ASSIGN, row | {"person": self.person.id, "place": place, "asked": now})
+            values = row | {"correct": join_numbers(correct), "person": self.person.id, "place": place, "asked": now}
+            added = self.connection.execute(_ASSIGN, values)
             number = added.inserted_primary_key
             assert number is not None
             had.add(sequencer.key(shown))
@@ -453,6 +371,8 @@ class ParticipantSession:
         study = self.service.study
         n_options = len(split_labels(question.shown)) - int(study.has_anchor)
         places = set(chosen)
+        if not chosen and study.settings.cant_tell:
+            return
         if len(places) != len(chosen) or len(places) != study.n_chosen:
             raise ValueError(f"an answer names {study.n_chosen} different options")
         if not all(0 <= place < n_options for place in places):

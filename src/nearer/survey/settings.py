@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -21,12 +21,32 @@ from nearer._common.formatting import format_number, intcomma, quote
 
 SETTINGS_FILE = "study.toml"
 MIN_CONTRAST = 3.0  # of buttons against the page (WCAG 2.1, criterion 1.4.11)
+CONDITIONS = "conditions"  # a table of tables, one for each condition
 TABLES: dict[str, tuple[str, ...]] = {
     "": ("title", "question", "kind", "language", "features"),
-    "texts": ("welcome", "consent", "thanks"),
-    "questions": ("per_person", "practice", "catch", "break_every", "dimensions"),
+    "texts": ("welcome", "consent", "instructions", "thanks"),
+    "questions": (
+        "per_person",
+        "practice",
+        "catch",
+        "break_every",
+        "dimensions",
+        "cant_tell",
+        "question_list",
+        "list_order",
+        "after_list",
+    ),
     "sampling": ("method", "test_share", "repeat_share"),
     "people": ("most_people", "pay", "completion_url", "completion_code"),
+    "data_protection": (
+        "responsible",
+        "contact",
+        "purpose",
+        "storage_place",
+        "storage_period",
+        "authority",
+        "notice",
+    ),
     "look": ("accent", "background"),
     "server": ("database",),
 }
@@ -35,19 +55,27 @@ TABLE_OF = {each: table for table, inside in TABLES.items() for each in inside}
 _MAX_FILE_BYTES = 2**20
 _TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
 _UNQUOTED_TEXT = re.compile(r"\s*[\w-]+\s*=\s*[A-Za-z#/]")
-_RANGES: dict[str, tuple[float, float]] = {
+RANGES: dict[str, tuple[float, float]] = {
     "per_person": (1, 10_000), "practice": (0, 100), "catch": (0, 1000), "break_every": (0, 10_000),
     "dimensions": (1, 20), "test_share": (0, 1), "repeat_share": (0, 0.5), "most_people": (0, 10_000_000),
     "pay": (0, 1_000_000),
 }  # fmt: skip
 _FRACTIONS = ("test_share", "repeat_share", "pay")
-_MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
+MAX_CHARACTERS = {"title": 200, "question": 500, "welcome": 20_000, "consent": 20_000, "thanks": 20_000}
+MAX_CHARACTERS |= {"instructions": 20_000, "notice": 20_000}
 _ONE_LINE = ("title", "question")
-_KINDS, _METHODS = ("triplet", "odd-one-out", "most-central"), ("active", "random")
+_KINDS = ("triplet", "odd-one-out", "most-central")
+_CHOICES = {"method": ("active", "random"), "list_order": ("random", "given"), "after_list": ("end", "continue")}
+#: What a notice on data protection says of the study, and the languages of the templates that say it.
+NOTICE_LANGUAGES = ("en", "de")
+FACTS = ("responsible", "contact", "purpose", "storage_place", "storage_period", "authority")
+_CONDITION_NAME = re.compile(r"[\w .-]{1,40}", re.ASCII)
+_MAX_SHARE = 100
+_BRACES = re.compile(r"\{\w*\}")
 _GRID = re.compile(r"\d+\s*of\s*\d+")
 _COLOR = (re.compile(r"#[0-9a-fA-F]{6}"), "a color such as #1f5fbf")
 #: What a text must look like, and how a message says so.
-_PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
+PATTERNS: dict[str, tuple[re.Pattern[str], str]] = {
     "completion_code": (re.compile(r"[\w-]{1,20}", re.ASCII), "'each', or a code of up to 20 letters, digits, - and _"),
     "accent": _COLOR,
     "background": _COLOR,
@@ -81,6 +109,17 @@ def setting_problem(severity: Literal["error", "warning"], key: str, message: st
 
 
 @dataclass(frozen=True)
+class Condition:
+    """A condition of a study: its share of the participants, and what is different in it; "" as in the study."""
+
+    name: str
+    share: int = 1  # in proportion to those of the other conditions
+    question: str = ""
+    instructions: str = ""
+    question_list: str = ""
+
+
+@dataclass(frozen=True)
 class Settings:
     """What a study asks, whom, and how it looks; templates/study.toml says what each setting means."""
 
@@ -95,12 +134,17 @@ class Settings:
         "impression."
     )
     consent: str = ""
+    instructions: str = ""
     thanks: str = "Thank you for taking part."
     per_person: int = 60
     practice: int = 2
     catch: int = 0
     break_every: int = 30
     dimensions: int = 2
+    cant_tell: bool = False
+    question_list: str = ""
+    list_order: Literal["random", "given"] = "random"
+    after_list: Literal["end", "continue"] = "end"
     method: Literal["active", "random"] = "active"
     test_share: float = 0.1
     repeat_share: float = 0.05
@@ -108,9 +152,17 @@ class Settings:
     pay: float = 0.0
     completion_url: str = ""
     completion_code: str = "each"
+    responsible: str = ""
+    contact: str = ""
+    purpose: str = ""
+    storage_place: str = ""
+    storage_period: str = ""
+    authority: str = ""
+    notice: str = ""
     accent: str = "#1f5fbf"
     background: str = "#ffffff"
     database: str = field(default="", repr=False)  # it may hold a password
+    conditions: tuple[Condition, ...] = ()
 
     def __post_init__(self) -> None:
         from nearer.design.active.pool import form_of
@@ -124,6 +176,12 @@ class Settings:
         object.__setattr__(self, "features", tuple(each.strip() for each in files if each.strip()))
         for share in _FRACTIONS:
             object.__setattr__(self, share, float(getattr(self, share)))
+
+    def in_condition(self, name: str) -> Condition:
+        """Return what is asked in a condition; "" for people who are in none."""
+        own = next((each for each in self.conditions if each.name == name), Condition(name))
+        given = {key: getattr(own, key) or getattr(self, key) for key in ("question", "instructions", "question_list")}
+        return replace(own, **given)
 
 
 DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
@@ -158,6 +216,8 @@ def gather_settings(path: Path) -> tuple[Settings, list[Problem]]:
 
 def setting_name(setting: str) -> str:
     """Return the name of a setting in the file, such as "[people] most" for most_people."""
+    if setting == CONDITIONS:
+        return f"[{CONDITIONS}]"
     table = TABLE_OF[setting]
     return f"[{table}] {KEYS[setting]}" if table else KEYS[setting]
 
@@ -217,18 +277,39 @@ def _quoting_hint(line: str) -> str:
 def _settings_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any] | Problem]:
     """Yield settings with their values, and a problem for everything that is not a setting."""
     for key, value in tables.items():
-        if key in TABLES and key:
+        if key == CONDITIONS:
+            yield from _conditions_in(value)
+        elif key in TABLES and key:
             if isinstance(value, dict):
                 yield from _settings_of_table(key, value)
             else:
                 advice = f"write [{key}] on a line of its own, and its settings below"
                 yield Problem("error", SETTINGS_FILE, f"{key} is a table: {advice}")
         elif isinstance(value, dict):
-            known = {each: f"[{each}]" for each in TABLES if each}
+            known = {each: f"[{each}]" for each in (*TABLES, CONDITIONS) if each}
             hint = _did_you_mean(key, known) or f"; there are {', '.join(known)}"
             yield Problem("error", SETTINGS_FILE, f"there is no table {quote(key)}{hint}")
         else:
             yield from _settings_of_table("", {key: value})
+
+
+def _conditions_in(tables: Any) -> Iterator[tuple[str, Any] | Problem]:
+    """Yield the conditions as one setting, or a problem for everything that is wrong with them."""
+    found: list[Condition] = []
+    keys = [each.name for each in fields(Condition)][1:]
+    if not isinstance(tables, dict) or not all(isinstance(each, dict) for each in tables.values()):
+        yield Problem("error", SETTINGS_FILE, "write [conditions.NAME] on a line of its own for each condition")
+        return
+    for name, values in tables.items():
+        unknown = [key for key in values if key not in keys]
+        for key in unknown:
+            hint = _did_you_mean(key, {each: each for each in keys}) or f"; there are {', '.join(keys)}"
+            yield Problem("error", SETTINGS_FILE, f"there is no setting {quote(key)} in [conditions.{name}]{hint}")
+        if not unknown:
+            given: dict[str, Any] = {key: v.strip() if isinstance(v, str) else v for key, v in values.items()}
+            found.append(Condition(name, **given))
+    if len(found) == len(tables):
+        yield CONDITIONS, tuple(found)
 
 
 def _settings_of_table(table: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any] | Problem]:
@@ -266,6 +347,8 @@ def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
     if not wrong & set(shares) and sum(values[each] for each in shares) > 1:
         message = "[sampling] test_share and repeat_share add up to more than 1; make them smaller"
         yield Problem("error", SETTINGS_FILE, message, shares)
+    if not wrong & {*FACTS, "notice", "language"} and (message := _notice_gap(values)):
+        yield Problem("error", SETTINGS_FILE, f"[data_protection] {message}", (*FACTS, "notice"))
     accent, background = values["accent"], values["background"]
     if not wrong & {"accent", "background"} and (found := contrast(accent, background)) < MIN_CONTRAST:
         message = (
@@ -275,14 +358,44 @@ def _check_values(values: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem("error", SETTINGS_FILE, message, ("accent", "background"))
 
 
+def _notice_gap(values: Mapping[str, Any]) -> str:
+    """Return what the notice on data protection lacks; "" if nothing, or if there is no notice."""
+    notice, language = values["notice"], values["language"]
+    missing = [key for key in FACTS if not values[key] and (not notice or f"{{{key}}}" in notice)]
+    if missing and (notice or len(missing) < len(FACTS)):
+        return f"lacks {', '.join(missing)}, which the notice to participants needs; add them"
+    if missing or notice or language in NOTICE_LANGUAGES:
+        return ""
+    return f"has a template in {' and '.join(NOTICE_LANGUAGES)}, and language is {language!r}; write a notice yourself"
+
+
+def _conditions_error(_: str, conditions: tuple[Condition, ...]) -> str:
+    """Return what is wrong with the first condition of which something is; "" if nothing is."""
+    for each in conditions:
+        where = f"{quote(each.name)}: "
+        if not _CONDITION_NAME.fullmatch(each.name):
+            return f"{where}name a condition with up to 40 letters, digits, spaces, points, - and _"
+        if not isinstance(each.share, int) or isinstance(each.share, bool) or not 1 <= each.share <= _MAX_SHARE:
+            return f"{where}share must be a whole number from 1 to {_MAX_SHARE}, got {quote(each.share)}"
+        for key in ("question", "instructions", "question_list"):
+            value = getattr(each, key)
+            if message := _type_error(key, value) or (value and _text_error(key, value)):
+                return f"{where}{key} {message}"
+    return "has one condition alone; write two or more, or none" if len(conditions) == 1 else ""
+
+
 def _type_error(key: str, value: Any) -> str:
+    if key == CONDITIONS:
+        return ""  # checked as a whole
+    if key == "cant_tell":
+        return "" if isinstance(value, bool) else f"must be true or false, got {quote(value)}"
     if key == "features":
         is_list = isinstance(value, list | tuple) and all(isinstance(each, str) and each.strip() for each in value)
         form = 'must be the name of a file, or a list of such names, such as ["features.csv"]'
         return "" if is_list or isinstance(value, str) else f"{form}, got {quote(value)}"
-    if key not in _RANGES:
+    if key not in RANGES:
         return "" if isinstance(value, str) else f"must be text in double quotes, got {quote(value)}"
-    least, most = _RANGES[key]
+    least, most = RANGES[key]
     wanted: Any = int | float if key in _FRACTIONS else int
     fits = isinstance(value, wanted) and not isinstance(value, bool) and least <= value <= most
     noun = "a number" if key in _FRACTIONS else "a whole number"
@@ -298,15 +411,15 @@ def _text_error(key: str, value: Any) -> str:
         return "must be a single line"
     if key == "question" and not value:
         return "must not be empty; write what people are asked"
-    most = _MAX_CHARACTERS.get(key, 2000)
+    most = MAX_CHARACTERS.get(key, 2000)
     return f"has {intcomma(len(value))} characters; write at most {intcomma(most)}" if len(value) > most else ""
 
 
 def _pattern_error(key: str, value: str) -> str:
-    if key not in _PATTERNS or not isinstance(value, str) or _PATTERNS[key][0].fullmatch(value):
+    if key not in PATTERNS or not isinstance(value, str) or PATTERNS[key][0].fullmatch(value):
         return ""
     got = "" if key == "database" else f", got {quote(value)}"  # a password must not end in a log
-    return f"must be {_PATTERNS[key][1]}{got}"
+    return f"must be {PATTERNS[key][1]}{got}"
 
 
 def _kind_error(_: str, kind: str) -> str:
@@ -328,9 +441,15 @@ def _language_error(_: str, language: str) -> str:
     return "" if language in known else f"must be one of {', '.join(sorted(known))}, got {quote(language)}"
 
 
-def _method_error(_: str, method: str) -> str:
-    hint = _did_you_mean(method, {each: repr(each) for each in _METHODS})
-    return "" if method in _METHODS else f"must be 'active' or 'random', got {quote(method)}{hint}"
+def _choice_error(key: str, value: str) -> str:
+    choices = _CHOICES[key]
+    hint = _did_you_mean(value, {each: repr(each) for each in choices})
+    return "" if value in choices else f"must be {' or '.join(map(repr, choices))}, got {quote(value)}{hint}"
+
+
+def _notice_error(_: str, notice: str) -> str:
+    unknown = sorted({each[1:-1] for each in _BRACES.findall(notice)} - set(FACTS))
+    return f"has {{{unknown[0]}}}; in braces there may be {', '.join(FACTS)}" if unknown else ""
 
 
 def _url_error(_: str, url: str) -> str:
@@ -350,6 +469,7 @@ def _url_error(_: str, url: str) -> str:
     return "may have {code}, in lower case, and no other braces" if "{" in left or "}" in left else ""
 
 
-_CHECKS: dict[str, Callable[[str, str], str]] = {
-    "kind": _kind_error, "language": _language_error, "method": _method_error, "completion_url": _url_error,
+_CHECKS: dict[str, Callable[[str, Any], str]] = {
+    "kind": _kind_error, "language": _language_error, "completion_url": _url_error, "notice": _notice_error,
+    CONDITIONS: _conditions_error, **dict.fromkeys(_CHOICES, _choice_error),
 }  # fmt: skip

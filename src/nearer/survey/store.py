@@ -53,6 +53,9 @@ people = sa.Table(
     sa.Column("consented", sa.Float),
     sa.Column("completed", sa.Float),
     sa.Column("left_out", sa.Boolean, nullable=False, default=False),
+    # Given when they agree: the condition, and which of several lists of questions; "" if there are none.
+    sa.Column("condition", sa.String(40), nullable=False, server_default=""),
+    sa.Column("question_list", sa.String(200), nullable=False, server_default=""),
     sqlite_autoincrement=True,  # numbers of those who are forgotten are not given again
 )
 
@@ -65,6 +68,7 @@ questions = sa.Table(
     sa.Column("shown", sa.Text, nullable=False),  # labels of the objects with tabs between them, the anchor first
     sa.Column("purpose", sa.String(20), nullable=False),
     sa.Column("asked", sa.Float, nullable=False),
+    sa.Column("correct", sa.Text, nullable=False, server_default=""),  # of a catch question of a list, as in answers
     sa.UniqueConstraint("person", "place"),
     sqlite_autoincrement=True,
 )
@@ -75,7 +79,7 @@ answers = sa.Table(
     sa.Column("question", sa.ForeignKey("questions.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     sa.Column("person", sa.ForeignKey("people.id", ondelete="CASCADE"), nullable=False),
     sa.Column("sent_as", sa.String(40), nullable=False),  # the id that the browser gave it
-    sa.Column("chosen", sa.Text, nullable=False),  # places among the options, with commas between them
+    sa.Column("chosen", sa.Text, nullable=False),  # places of options, with commas; "" for "can't tell"
     sa.Column("seconds", sa.Float),
     sa.Column("received", sa.Float, nullable=False),
     sa.Index("answers_person", "person"),
@@ -114,8 +118,19 @@ _CONNECT_ARGS = {
 }  # fmt: skip
 _STATEMENT_SECONDS = 60  # after which PostgreSQL gives up a statement
 _DAMAGE_MESSAGES = ("malformed", "not a database", "database corruption")  # SQLite's words
-#: What each version of the tables adds to the one before: the first makes them.
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all,)
+
+
+def _add_assignment(connection: Connection) -> None:
+    """Add conditions, lists of questions and their right answers to tables that were made without them."""
+    for column in (people.c.condition, people.c.question_list, questions.c.correct):
+        table = column.table.name
+        if column.name not in {each["name"] for each in sa.inspect(connection).get_columns(table)}:
+            kind = column.type.compile(connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column.name} {kind} DEFAULT '' NOT NULL")
+
+
+#: What each version of the tables adds to the one before: the first makes them, as they are in the latest.
+MIGRATIONS: tuple[Callable[[Connection], None], ...] = (metadata.create_all, _add_assignment)
 MAX_BATCH = 200  # jobs in a transaction
 MAX_QUEUE = 5000  # jobs that wait; more would only wait in vain
 CLOSE_SECONDS = 20.0  # that the writer has to finish; longer than a locked SQLite file is waited for
@@ -178,9 +193,14 @@ class Database:
     def to_read(cls, url: str | URL) -> Database:
         """Return a database that nothing is written to; where there is none yet, an empty one in memory."""
         database = cls(url, reading=True)
-        if database.version > 0:
+        if database.version == len(MIGRATIONS):
             return database
         database.close()
+        if database.version > 0:
+            raise ValueError(
+                f"database {database.name} was made by an earlier version of nearer; `nearer survey run` brings it up "
+                "to date"
+            )
         return cls("sqlite://")
 
     def reading(self) -> Connection:

@@ -19,12 +19,14 @@ from nearer.data.features import Features
 from nearer.design.active.pool import Form, Pool, form_of
 from nearer.design.mix import CATCH, PRACTICE, QuestionMix
 from nearer.io.features import read_features
+from nearer.survey.assignment import QuestionLists, lost_conditions, read_lists
 from nearer.survey.settings import SETTINGS_FILE, Settings, read_settings
 from nearer.survey.stimuli import Stimuli, gather_stimuli, read_stimuli
 from nearer.survey.store import UNSEEN, Database, lock_step, questions, read_fact, write_fact
 
 DATABASE_FILE = "answers.sqlite"
 SEPARATOR = ";"  # of the objects that an answer names, in tables
+CANT_TELL = "can't tell"  # in place of an answer, in tables
 UNCOUNTED_PURPOSES = (PRACTICE, CATCH, UNSEEN)
 _KIND = "kind"
 _LABEL_SEPARATOR = "\t"  # in the database; no label has one
@@ -85,6 +87,26 @@ class Study:
         n_catch = 0 if settings.kind == "most-central" else settings.catch
         return QuestionMix(settings.test_share, settings.repeat_share, n_catch, settings.practice)
 
+    @cached_property
+    def lists(self) -> dict[str, QuestionLists]:
+        """The lists of questions by condition, "" where there are none; ValueError if a file cannot be used."""
+        names = [each.name for each in self.settings.conditions] or [""]
+        files = {name: self.settings.in_condition(name).question_list for name in names}
+        form = self.form
+        return {
+            name: read_lists(self.folder / file, form.name, form.width, self.labels)
+            for name, file in files.items()
+            if file
+        }
+
+    @property
+    def draws_questions(self) -> bool:
+        """Whether anybody is asked questions of no list."""
+        settings = self.settings
+        names = [each.name for each in settings.conditions] or [""]
+        has_list = all(settings.in_condition(name).question_list for name in names)
+        return settings.after_list == "continue" or not has_list
+
     @property
     def n_chosen(self) -> int:
         """Number of options that an answer names."""
@@ -126,12 +148,19 @@ def open_study(folder: Path) -> tuple[Study, Database]:
             f"{folder}: {separated!r} has a {SEPARATOR!r} in it, which separates the objects of an answer to "
             f"{settings.kind!r}; rename it"
         )
-    _ = study.features  # what is wrong with them is found before anybody is asked
+    if settings.cant_tell and CANT_TELL in study.labels:
+        raise ValueError(f"{folder}: an object is called {CANT_TELL!r}, as people who cannot tell; rename it")
+    _ = study.features, study.lists  # what is wrong with them is found before anybody is asked
     database = Database(database_url(folder, settings))
     try:
         with database.engine.begin() as connection:
             lock_step(connection)
-            for error in (kind_conflict(connection, settings.kind), missing_objects(connection, study.labels)):
+            conditions = [each.name for each in settings.conditions]
+            for error in (
+                kind_conflict(connection, settings.kind),
+                missing_objects(connection, study.labels),
+                lost_conditions(connection, conditions),
+            ):
                 if error:
                     raise ValueError(f"{folder}: {error}")
             write_fact(connection, _KIND, settings.kind)
@@ -243,7 +272,7 @@ def join_labels(labels: Iterable[str]) -> str:
 
 def split_numbers(text: str) -> tuple[int, ...]:
     """Return the numbers that `join_numbers` wrote."""
-    return tuple(int(each) for each in text.split(","))
+    return tuple(int(each) for each in text.split(",")) if text else ()
 
 
 def join_numbers(numbers: Iterable[int]) -> str:

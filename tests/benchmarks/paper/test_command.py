@@ -1,5 +1,4 @@
 import json
-import sys
 
 import pytest
 
@@ -68,15 +67,6 @@ def test_an_interrupt_has_its_own_status(monkeypatch, tmp_path, capsys):
     status, _, err = run(["reproduce", "synthetic", *QUICK, "--jobs", "1", "--out", str(tmp_path)], capsys)
     assert status == 130
     assert "0 of 2 tuned fits kept" in err
-
-
-def test_figures_are_optional(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    arguments = ["reproduce", "synthetic", "--sizes", "20", "--trials", "1", "--methods", "STE", "--jobs", "1"]
-    status, out, err = run([*arguments, "--out", str(tmp_path)], capsys)
-    assert status == 0
-    assert "STE" in out
-    assert "pip install matplotlib" in err
 
 
 @pytest.mark.parametrize("spoil", ["trials.jsonl", "table.txt"])

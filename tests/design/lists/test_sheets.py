@@ -81,6 +81,19 @@ def test_csv_is_read_once_it_has_a_column_of_answers(kind, trials, column, tmp_p
     read_back(path, trials, kind)
 
 
+@pytest.mark.parametrize(("kind", "trials", "key"), [("triplet", TRIPLETS, "answer"), ("odd-one-out", ITEMS, "odd")])
+def test_json_lines_are_read_once_each_has_an_answer(kind, trials, key, tmp_path):
+    path = tmp_path / "questions.jsonl"
+    assert write_sheets(trials, kind, path, "jsonl") == [path]
+    questions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for at, (question, trial) in enumerate(zip(questions, trials, strict=True)):
+        assert question["options"] == list(options_of(trial, kind))
+        question[key] = question["options"][chosen(trial, at, kind)]
+    assert questions[0]["question"] == ("Which is more like cat?" if kind == "triplet" else "Which is the odd one out?")
+    path.write_text("\n".join(map(json.dumps, questions)), encoding="utf-8")
+    read_back(path, trials, kind)
+
+
 @pytest.mark.filterwarnings("ignore:data.json. 1 row names no objects")
 @pytest.mark.parametrize(("kind", "trials"), [("triplet", TRIPLETS), ("odd-one-out", ITEMS)])
 def test_what_jspsych_saves_is_read_as_it_is(kind, trials, tmp_path):
@@ -156,10 +169,11 @@ def test_grids_are_written_as_csv_and_read_back(tmp_path):
 
 
 def test_the_ending_says_what_is_written():
-    assert [format_of(Path(f"q{ending}"), None) for ending in (".csv", ".JSON", ".txt")] == [
+    assert [format_of(Path(f"q{ending}"), None) for ending in (".csv", ".JSON", ".txt", ".jsonl")] == [
         "csv",
         "jspsych",
         "qualtrics",
+        "jsonl",
     ]
     assert format_of(Path("q.dat"), "csv") == "csv"
     with pytest.raises(ValueError, match=r"q\.dat: the ending is of no known format .* give --format"):

@@ -1,11 +1,13 @@
 """Files of questions for programs that collect answers.
 
 - *csv*: a row for each trial. Columns have the names of `nearer.io.read_answers`: with a column for the answer added,
-  the file can be read.
+  the file can be read. `read_sheet` reads the questions themselves back, for programs that ask them.
 - *jspsych*: a JSON array of trials of the plugin html-button-response. What was asked is in the ``data`` of each, so
   that what jsPsych saves can be read as it is.
 - *qualtrics*: text that Qualtrics imports, a block for each list. Qualtrics saves which choice of which question was
   made, and not what was shown; a second file, the key, has a row for each question with its name in Qualtrics.
+- *jsonl*: a JSON object on each line, for programs that answer, such as language models: what csv has, with the text of
+  the question and its options. With a key for the answer added to each line, the file can be read.
 
 Right answers of catch trials are written as the program writes answers: by the object, the number of the button from 0,
 the number of the choice from 1.
@@ -24,11 +26,13 @@ from pathlib import Path
 from typing import Any
 
 from nearer._common.files import write_text
+from nearer.design.lists.inputs import read_allowed
 from nearer.design.lists.lists import Trial
-from nearer.design.mix import CATCH
+from nearer.design.mix import CATCH, INFORMATION, OTHER, REPEAT, START, TEST
+from nearer.io.formats import open_table
 from nearer.io.writing import question_columns
 
-FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt"}
+FORMATS = {"csv": ".csv", "jspsych": ".json", "qualtrics": ".txt", "jsonl": ".jsonl"}
 _QUESTION_TEXTS = {
     "triplet": "Which is more like {}?",
     "odd-one-out": "Which is the odd one out?",
@@ -49,12 +53,14 @@ def format_of(path: Path, requested: str | None) -> str:
 
 def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: str) -> list[Path]:
     """Write trials of a kind to a file in a format, and for Qualtrics its key next to it; return the paths written."""
-    if file_format != "csv" and re.match(r"(?!1 of)\d+ of", kind):
+    if file_format in ("jspsych", "qualtrics") and re.match(r"(?!1 of)\d+ of", kind):
         raise ValueError(
             f"with {kind!r} several objects are chosen at once, which {file_format} has no plain button for; write .csv"
         )
     if file_format == "csv":
         texts = {path: _table(trials, kind)}
+    elif file_format == "jsonl":
+        texts = {path: _lines(trials, kind)}
     elif file_format == "jspsych":
         texts = {path: _jspsych_text(trials, kind)}
     else:
@@ -67,6 +73,30 @@ def write_sheets(trials: Sequence[Trial], kind: str, path: Path, file_format: st
     return list(texts)
 
 
+def read_sheet(path: Path, kind: str, width: int) -> list[Trial]:
+    """Return the trials in a table of the form that `write_sheets` writes as CSV; the objects alone will do."""
+    shown = read_allowed(path, kind, width)
+    table = open_table(path)
+    loaded = table.load([name for name in ("participant", "purpose", "catch") if name in table.names])
+
+    def cells(name: str) -> list[str]:
+        return loaded.columns[name].texts().tolist() if name in loaded.columns else [""] * len(shown)
+
+    trials = []
+    columns = zip(shown, cells("participant"), cells("purpose"), cells("catch"), strict=True)
+    for number, (objects, participant, purpose, right) in enumerate(columns, 1):
+        named = tuple(label.strip() for label in right.split(";") if label.strip())
+        known = purpose if purpose in (START, INFORMATION, TEST, REPEAT, CATCH) else OTHER
+        trials.append(Trial(participant or None, number, objects, CATCH if named else known, named))
+        options = _options(trials[-1], kind)
+        if (purpose == CATCH and not named) or not {*named} <= {*options}:
+            raise ValueError(
+                f"{path.name}: question {number} is a catch question, whose right answer must stand in the column "
+                f"catch: {' or '.join(options)}"
+            )
+    return trials
+
+
 def _options(trial: Trial, kind: str) -> list[str]:
     """Return the options from left to right."""
     first = 0 if kind in ("odd-one-out", "most-central") else 1
@@ -75,7 +105,11 @@ def _options(trial: Trial, kind: str) -> list[str]:
 
 def _question(trial: Trial, kind: str) -> str:
     """Return the text of the question, as HTML."""
-    return _QUESTION_TEXTS.get(kind, "Which is most like {}?").format(f"<b>{_escaped(str(trial.shown[0]))}</b>")
+    return _question_text(kind, f"<b>{_escaped(str(trial.shown[0]))}</b>")
+
+
+def _question_text(kind: str, anchor: str) -> str:
+    return _QUESTION_TEXTS.get(kind, "Which is most like {}?").format(anchor)
 
 
 def _escaped(label: str) -> str:
@@ -92,11 +126,8 @@ def _table(trials: Sequence[Trial], kind: str, blocks: dict[str | None, str] | N
     """Return a table of trials, or with blocks the key to Qualtrics; columns that no trial fills are left out."""
     rows = []
     for each in trials:
-        row: dict[str, Any] = {"participant": each.participant, "trial": each.number}
-        row |= question_columns(each.shown, kind) | {"purpose": each.purpose}
-        if blocks is None:
-            row["catch"] = ";".join(str(label) for label in each.right)
-        else:
+        row = _row(each, kind)
+        if blocks is not None:
             row |= {"catch": _right_option(each, kind, 1), "question": f"{blocks[each.participant]}_{each.number}"}
         rows.append(row)
     names = [column for column in rows[0] if any(row[column] not in (None, "") for row in rows)]
@@ -105,6 +136,23 @@ def _table(trials: Sequence[Trial], kind: str, blocks: dict[str | None, str] | N
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def _row(trial: Trial, kind: str) -> dict[str, Any]:
+    """Return a trial under the names of columns that are read back."""
+    row: dict[str, Any] = {"participant": trial.participant, "trial": trial.number}
+    right = ";".join(str(label) for label in trial.right)
+    return row | question_columns(trial.shown, kind) | {"purpose": trial.purpose, "catch": right}
+
+
+def _lines(trials: Sequence[Trial], kind: str) -> str:
+    """Return a JSON object for each trial, on a line of its own."""
+    lines = []
+    for each in trials:
+        row = {name: value for name, value in _row(each, kind).items() if value not in (None, "")}
+        shown = {"question": _question_text(kind, str(each.shown[0])), "options": _options(each, kind)}
+        lines.append(json.dumps(row | shown, ensure_ascii=False))
+    return "\n".join(lines) + "\n"
 
 
 def _jspsych_text(trials: Sequence[Trial], kind: str) -> str:

@@ -28,16 +28,6 @@ from nearer.sampling.features import FeatureKernel, FeatureShare
 ASSUMED_SHARES = 0.5, 0.85  # of the variance: about those learned on real sets
 
 
-def labeled(sets: Sequence[Features], objects: Labels) -> tuple[Features, ...]:
-    """Return feature sets with labels; rows of those without are about the objects, in order."""
-    return tuple(
-        each
-        if each.objects is not None
-        else Features(each.values, each.labels_for(objects), each.name, each.standardize)
-        for each in sets
-    )
-
-
 def plain_shares(shares: dict[str, FeatureShare] | None) -> dict[str, dict[str, float]] | None:
     """Return shares in plain types, for JSON."""
     return None if shares is None else {name: share._asdict() for name, share in shares.items()}
@@ -65,8 +55,9 @@ class StudyFeatures:
     def assumed(cls, given: Any, share: float | None = None) -> Self:
         """Return features with an assumed share of all sets together, of which each has the same part."""
         sets = as_feature_sets(given)
-        objects = described_objects(sets)
-        sets = labeled(sets, read_objects(objects) if objects else np.arange(len(sets[0].values)))
+        described = described_objects(sets)
+        objects = read_objects(described) if described else np.arange(len(sets[0].values))
+        sets = tuple(each.labeled(objects) for each in sets)
         if share is not None:
             check_number("feature_share", share, least=0)
             if not share < 1:

@@ -28,10 +28,10 @@ from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
 from nearer.data.comparisons import Comparisons, as_comparisons
-from nearer.data.features import Features, as_feature_sets
+from nearer.data.features import Features
 from nearer.data.groups import trial_indices, with_positive_weight
 from nearer.data.labels import Labels, translate
-from nearer.design.planning.features import StudyFeatures, labeled, plain_shares
+from nearer.design.planning.features import StudyFeatures, plain_shares
 from nearer.design.planning.simulation import Against, Design, GroundTruth, SimulatedAnswers, draw_ground_truth
 from nearer.embedding import DMOE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
@@ -90,12 +90,8 @@ class NoiseEstimate:
     @property
     def features(self) -> StudyFeatures | None:
         """The features that it was estimated with, and what they explain."""
-        sets, shares = as_feature_sets(self.posterior.features), self.posterior.feature_share_
-        if shares is None:
-            return None
-        # Objects that no answer is about come after those that the rows of an array are about.
-        n_rows = next((len(each.values) for each in sets if each.objects is None), 0)
-        return StudyFeatures(labeled(sets, self.comparisons.objects[:n_rows]), shares, is_learned=True)
+        shares = self.posterior.feature_share_
+        return None if shares is None else StudyFeatures(self.posterior.features_, shares, is_learned=True)
 
     def draw_ground_truth(self, design: Design, rng: np.random.Generator, alike: Labels | None = None) -> GroundTruth:
         """Draw a map and annotators; of a new study, all objects are new ones from the same population.

@@ -38,6 +38,7 @@ MAX_BLOCKS = 8
 MIN_BLOCK_ROWS = 8192  # a smaller block costs more to hand to a thread than to do
 thread_pools: dict[int, ThreadPoolExecutor] = {}
 os.register_at_fork(after_in_child=thread_pools.clear)  # threads do not follow into a forked process
+cache_folders: set[str] = set()  # in which compiled loops are kept
 _SETTINGS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -47,7 +48,8 @@ def _compile(function: Callable[..., Any], **settings: Any) -> Callable[..., Any
         compiled: Any = numba.njit(cache=True, **settings, **_SETTINGS)(function)
     except RuntimeError:  # numba found no folder that it may write to
         return numba.njit(**settings, **_SETTINGS)(function)
-    _tolerate_damage(compiled._cache)  # numba has no public way to it
+    cache_folders.add(compiled._cache.cache_path)  # numba has no public way to it
+    _tolerate_damage(compiled._cache)
     return compiled
 
 

@@ -6,7 +6,7 @@ const DEAF_AT_FIRST = 250; // milliseconds: the second half of a double tap must
 const LOOK_BACK = 120; // milliseconds that the choice is seen before the next question comes
 
 // Build a question from its loaded elements. `answered(chosen, seconds)` is called at once, `goOn()` a moment later.
-export function makeAsking({ question, media, text, words, progress, notify, answered, goOn }) {
+export function makeAsking({ question, media, text, words, progress, cantTell, notify, answered, goOn }) {
   const several = question.n_chosen > 1;
   const chosen = new Set();
   let shownAt = null;
@@ -17,6 +17,7 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   question.options.forEach((item, place) => options.append(optionOf(item, place)));
   const count = element("p", { class: "count", "aria-live": "polite" });
   const next = element("button", { type: "button", class: "main", disabled: true, onclick: take }, words.next);
+  const undecided = element("button", { type: "button", class: "undecided", onclick: takeNone }, words.cant_tell);
   const head = question.head && headOf(question.head);
   const title = element("h1", { id: "question", tabindex: "-1" }, text);
   const kinds = new Set([question.head, ...question.options].filter(Boolean).map((item) => item.kind));
@@ -26,6 +27,7 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
     progress,
     title,
     element("div", { class: "stage" }, head, options),
+    cantTell ? undecided : null, // in the middle, as far from each side
     several ? element("div", { class: "foot" }, count, next) : null,
     element("p", { class: "keys" }, keysHint()),
   );
@@ -57,6 +59,10 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   }
 
   function keysHint() {
+    return cantTell ? `${optionKeys()}; 0: ${words.cant_tell}` : optionKeys();
+  }
+
+  function optionKeys() {
     const n = Math.min(question.options.length, 9);
     if (several) return fill(words.keys_grid, { n });
     return question.options.length === 2 ? words.keys_two : fill(words.keys_some, { n });
@@ -88,7 +94,18 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
   }
 
   function take() {
-    if (!listens || chosen.size !== question.n_chosen) return;
+    if (listens && chosen.size === question.n_chosen) finish();
+  }
+
+  function takeNone() {
+    if (!listens || !cantTell) return;
+    chosen.clear();
+    mark();
+    undecided.classList.add("chosen");
+    finish();
+  }
+
+  function finish() {
     listen(false);
     answered([...chosen].sort((a, b) => a - b), (performance.now() - shownAt) / 1000);
     setTimeout(goOn, LOOK_BACK);
@@ -105,6 +122,7 @@ export function makeAsking({ question, media, text, words, progress, notify, ans
     const step = { ArrowLeft: -1, ArrowRight: 1 }[pressed.key];
     const inPlayer = pressed.target instanceof HTMLMediaElement; // there, arrows wind and Enter plays
     if (/^[1-9]$/.test(pressed.key)) choose(Number(pressed.key) - 1);
+    else if (pressed.key === "0" && cantTell) takeNone();
     else if (inPlayer) return false;
     else if (step && !several && buttons.length === 2) choose(step < 0 ? 0 : 1);
     else if (step) moveFocus(step);

@@ -27,6 +27,12 @@ export function welcomePage(title, state, words, begin) {
     if (lacks) box.focus();
     else begin();
   };
+  const notice = element(
+    "section",
+    { class: "consent", "aria-labelledby": "notice-heading" },
+    element("h2", { id: "notice-heading" }, words.data_protection),
+    ...paragraphs(state.notice),
+  );
   const consent = element(
     "section",
     { class: "consent", "aria-labelledby": "consent" },
@@ -36,7 +42,7 @@ export function welcomePage(title, state, words, begin) {
     missing,
   );
   const go = element("button", { class: "main" }, words.begin);
-  const form = element("form", { novalidate: true, onsubmit: submit }, needed ? consent : null, go);
+  const form = element("form", { novalidate: true, onsubmit: submit }, state.notice.length ? notice : null, needed ? consent : null, go);
   return element("div", { class: "sheet" }, heading(title), ...paragraphs(state.welcome), form);
 }
 

@@ -21,6 +21,7 @@ let shown = ""; // the name of what is on the screen
 let asking = null; // the question on the screen
 let previous = null; // the question answered last
 let breakDue = false;
+let instructed = false;
 let lookingBack = false; // the choice just made is seen for a moment, even when the server is faster
 let connected = true;
 let busy = false; // the server answers, but its database does not
@@ -174,6 +175,9 @@ function show(again = false) {
   if (phase === "done") return open(phase, () => donePage(state, words));
   if (phase === "paused") return open(phase, () => messagePage(words.paused, [words.paused_text]));
   if (phase === "closed") return open(phase, () => messagePage(words.closed, [words.closed_text]));
+  if (!instructed && state.instructions.length && !nDone() && !previous) {
+    return open("instructions", () => messagePage(words.instructions, state.instructions, words.continue, goOn));
+  }
   const [question] = unanswered();
   if (!question) return open("waiting", () => element("h1", { class: "loading", tabindex: "-1" }, words.loading));
   if (previous && previous.practice && !question.practice) {
@@ -187,6 +191,7 @@ function show(again = false) {
 }
 
 function goOn() {
+  instructed = true;
   previous = null;
   breakDue = false;
   show();
@@ -235,6 +240,7 @@ async function ask(question) {
     text: state.question,
     words,
     progress: progressBar(question),
+    cantTell: state.cant_tell,
     notify,
     answered: (chosen, seconds) => answer(question, chosen, seconds),
     goOn() {

@@ -93,9 +93,11 @@ function write() {
 
 function writeNumbers() {
   say("n-answers", whole(state.n_answers));
-  say("n-left-out", state.n_left_out ? `${whole(state.n_left_out)} of them excluded` : `about ${counted(state.n_objects, "object")}`);
+  const about = state.n_left_out ? `${whole(state.n_left_out)} of them excluded` : `about ${counted(state.n_objects, "object")}`;
+  say("n-left-out", state.n_undecided ? `${about}; ${whole(state.n_undecided)} more "can't tell"` : about);
   say("n-people", whole(state.n_people));
-  say("n-done", `${whole(state.n_done)} done`);
+  const conditions = state.conditions.map(({ name, n_agreed, n_done }) => `${name} ${whole(n_done)} of ${whole(n_agreed)}`);
+  say("n-done", [`${whole(state.n_done)} done`, ...conditions].join("; "));
   say("n-now", whole(state.n_now));
   say("per-minute", `${whole(Math.round(10 * state.per_minute) / 10)} answers per minute`);
   say("seconds", seconds(state.median_seconds));
@@ -220,11 +222,12 @@ function newRow(id) {
 function writeRow(row, person) {
   const [, answers, time, flags, progress, action] = row.cells;
   row.classList.toggle("out", person.left_out);
-  answers.textContent = whole(person.n_answers);
+  answers.textContent = whole(person.n_answers) + (person.n_undecided ? ` + ${whole(person.n_undecided)} can't tell` : "");
   time.textContent = person.median_seconds === null ? "-" : person.median_seconds.toFixed(1);
   flags.classList.toggle("none", !person.flags.length);
   flags.replaceChildren(...person.flags.map((flag) => element("span", { class: "flag" }, flag)));
-  progress.textContent = (person.done ? "done" : person.here ? "answering" : "left") + (person.left_out ? ", excluded" : "");
+  const facts = [person.done ? "done" : person.here ? "answering" : "left", person.condition, person.left_out && "excluded"];
+  progress.textContent = facts.filter(Boolean).join(", ");
   const button = action.firstChild;
   button.textContent = person.left_out ? "Include" : "Exclude";
   button.setAttribute("aria-label", `${button.textContent} ${person.id}`);

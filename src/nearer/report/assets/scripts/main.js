@@ -13,6 +13,7 @@ const actions = {
     look.chosen = object;
     look.hovered = -1;
     showPanel(object, actions.reveal);
+    showProfile(object);
     byId("status").textContent = object >= 0 ? spoken(object) : "No object is chosen.";
     redraw();
   },
@@ -109,7 +110,11 @@ function listenToColor() {
 function listenToAxes() {
   const selects = ["Across", "Up", "Depth"].map((title, place) => {
     const [label, select] = [element("label", "choice"), element("select")];
-    data.embedding[0].forEach((_, axis) => select.append(new Option(`axis ${axis + 1}`, String(axis))));
+    data.embedding[0].forEach((_, axis) => {
+      const option = new Option(axisName(axis), String(axis));
+      option.dataset.names = String(axis);
+      select.append(option);
+    });
     select.value = String(scene.axes[place]);
     select.addEventListener("change", () => {
       const axis = Number(select.value);
@@ -201,3 +206,4 @@ makeObjectTables((object) => {
   actions.reveal(object);
 });
 makeAnnotatorsTable();
+makeDimensions();

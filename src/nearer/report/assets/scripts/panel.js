@@ -15,7 +15,8 @@ function showPanel(object, choose) {
     parts.push(picture);
   }
   parts.push(factsOf(object));
-  if (data.neighbors[object].length) parts.push(element("h4", "", "Nearest"), neighborList(object, choose));
+  if (data.weights) parts.push(profileLines(object, 5));
+  if (data.neighbors[object].length) parts.push(element("h4", "", data.weights ? "Most similar" : "Nearest"), neighborList(object, choose));
   panel.replaceChildren(...parts);
 }
 
@@ -57,5 +58,5 @@ function neighborList(object, choose) {
 function spoken(object) {
   const near = data.neighbors[object].map((other) => data.objects[other]).join(", ");
   const sure = data.covariances ? ` Uncertainty ${shortNumber(spread(object))}.` : "";
-  return `${data.objects[object]}.${near ? ` Nearest: ${near}.` : ""}${sure}`;
+  return `${data.objects[object]}.${near ? ` ${data.weights ? "Most similar" : "Nearest"}: ${near}.` : ""}${sure}`;
 }

@@ -5,7 +5,8 @@ const FORMULA = /^'*[=+\-@\t\r]/; // what a spreadsheet would take for one
 const files = {
   svg: { name: "map.svg", make: async () => new Blob([vectorMap()], { type: "image/svg+xml" }) },
   png: { name: "map.png", make: pixelMap },
-  table: { name: "embedding.csv", make: async () => asCsv(positions()) },
+  table: { name: data.weights ? "dimensions.csv" : "embedding.csv", make: async () => asCsv(positions()) },
+  names: { name: "dimension-names.csv", make: async () => asCsv(namesTable()) },
   matrix: { name: "distances.csv", make: async () => asCsv(distanceMatrix()) },
 };
 
@@ -55,7 +56,7 @@ function pixelMap() {
 function positions() {
   const axes = Array.from({ length: dimensions }, (_, axis) => axis);
   const deviations = data.covariances ? axes : [];
-  const head = ["object", ...axes.map((axis) => `x${axis + 1}`), ...deviations.map((axis) => `sd${axis + 1}`)];
+  const head = ["object", ...axes.map((axis) => (data.weights ? inert(axisName(axis)) : `x${axis + 1}`)), ...deviations.map((axis) => `sd${axis + 1}`)];
   const row = (label, object) => [
     inert(label),
     ...data.embedding[object],
@@ -97,7 +98,7 @@ async function saveFile(kind) {
 function listenToSaving() {
   byId("saves").hidden = false;
   document.querySelectorAll("[data-saves]").forEach((button) => {
-    button.hidden = button.dataset.saves === "matrix" && count > MOST_PAIRED;
+    button.hidden = button.dataset.saves === "matrix" && (count > MOST_PAIRED || data.weights !== null);
     button.addEventListener("click", async () => {
       const words = button.textContent;
       button.textContent = "making it …"; // a table of two thousand objects takes seconds

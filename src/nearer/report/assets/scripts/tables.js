@@ -224,18 +224,19 @@ function makeObjectTables(choose) {
     },
   };
   const places = data.neighbors[0].map((_, place) => ({
-    title: `${["1st", "2nd", "3rd", "4th", "5th"][place]} nearest`,
+    title: `${["1st", "2nd", "3rd", "4th", "5th"][place]} ${data.weights ? "most similar" : "nearest"}`,
     value: (object) => data.objects[data.neighbors[object][place]],
   }));
-  const distance = { title: "Distance", value: (object) => data.distances[object][0], numeric: true };
-  makeTable(byId("neighbors-table"), {
-    name: "Nearest neighbors of each object",
+  const distance = { title: data.weights ? "Similarity" : "Distance", value: (object) => data.distances[object][0], numeric: true };
+  const neighbors = byId("neighbors-table"); // a page of a map alone has none
+  if (neighbors) makeTable(neighbors, {
+    name: data.weights ? "Most similar objects of each object" : "Nearest neighbors of each object",
     columns: [nameColumn, ...places.slice(0, 1), ...(places.length ? [distance] : []), ...places.slice(1)],
     rows: objects,
     searched: (object) => data.objects[object],
   });
   const axes = data.embedding[0].map((_, axis) => ({
-    title: `Axis ${axis + 1}`,
+    title: data.weights ? axisName(axis) : `Axis ${axis + 1}`,
     value: (object) => data.embedding[object][axis],
     numeric: true,
   }));
