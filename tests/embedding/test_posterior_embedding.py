@@ -524,15 +524,15 @@ def test_an_interrupt_of_the_default_leaves_what_was_drawn(monkeypatch):
 
 def test_auto_is_microcanonical_at_all_sizes_and_the_others_have_names(monkeypatch):
     small, _ = model_of(sample_triplets(POINTS, 100, random_state=0), 2)
-    assert PosteriorEmbedding()._sampler(small) == Microcanonical()
+    assert PosteriorEmbedding()._sampler(small, False) == Microcanonical()
     monkeypatch.setattr(microcanonical, "_MUCH_WORK", 199)
-    much = PosteriorEmbedding()._sampler(small)
+    much = PosteriorEmbedding()._sampler(small, False)
     monkeypatch.setattr(microcanonical, "_VERY_MUCH_WORK", 199)
-    very_much = PosteriorEmbedding()._sampler(small)
+    very_much = PosteriorEmbedding()._sampler(small, False)
     assert Microcanonical().n_steps > much.n_steps > very_much.n_steps  # where each step takes long, fewer of them
-    assert PosteriorEmbedding(solver="nuts")._sampler(small) == NUTS()
-    assert PosteriorEmbedding(solver="variational")._sampler(small) == Variational()
-    assert PosteriorEmbedding(solver=SHORT)._sampler(small) is SHORT
+    assert PosteriorEmbedding(solver="nuts")._sampler(small, False) == NUTS()
+    assert PosteriorEmbedding(solver="variational")._sampler(small, False) == Variational()
+    assert PosteriorEmbedding(solver=SHORT)._sampler(small, False) is SHORT
 
 
 @QUIET

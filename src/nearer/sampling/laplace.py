@@ -42,6 +42,7 @@ _MAX_THINNED_ROWS = 1_000_000  # of the first rounds, and of the preconditioner
 _MIN_ROWS_PER_OBJECT = 500  # of the first rounds
 _NO_SCALE, _NO_RADIUS = -20.0, 40.0  # logarithm of a spread, and logit of an exponent, which change nothing
 _LEARNED = [HYPERPARAMETERS.index(name) for name in ("steepness", "kernel", "lapse")]
+_DIFFERENCE = 1e-3  # of these, for a second derivative
 _LEARNED_STEP = 0.05  # of the learned numbers, next to coordinates of unit variance
 _MIN_SPREAD = 0.1  # of an axis, relative to the widest
 _MIN_SIGNAL = 0.4  # of the squares of places along an axis, relative to those of their deviations
@@ -352,15 +353,42 @@ class _Run:
             effects[kind] *= np.exp(numbers[at] - new)
             numbers[at] = new
 
+    def _number_responses(self, about: Information) -> tuple[FloatArray, FloatArray]:
+        """Return a root of the covariance of slope, kernel and lapse rate, and how points move with each, (3, n, p).
+
+        These numbers deform the map as a whole: next to the deviation of a single object that is no small part.
+        """
+        model = self.model
+        n, p, size = model.n_objects, model.n_components, len(_LEARNED)
+        at = model.core_size - len(HYPERPARAMETERS) + np.array(_LEARNED)
+        changes = []
+        for number in at:
+            step = np.zeros(model.size)
+            step[number] = _DIFFERENCE
+            above, below = (model.density(self.unknowns + sign * step)[1] for sign in (1, -1))
+            changes.append((above - below) / (2 * _DIFFERENCE))
+        pulls = [each[: n * p].reshape(n, p) / self.spreads for each in changes]
+        responses = np.array([about.solve(pull) for pull in pulls])
+        own = -np.array(changes)[:, at]
+        explained = np.array([[float(np.vdot(one, other)) for other in responses] for one in pulls])
+        values, vectors = np.linalg.eigh((own + own.T - explained - explained.T) / 2)
+        deviations = np.clip(values, 1.0, None) ** -0.5  # no wider than the prior, about 1
+        return np.asarray(vectors * deviations).reshape(size, size), responses
+
     def _draw(self, count: int) -> FloatArray:
         """Return unknowns drawn around the center, (count, size)."""
         model, about = self.model, Information(self.model, self.unknowns, self.spreads)
         n, p, n_people = model.n_objects, model.n_components, model.comparisons.n_annotators
         drawn = np.tile(self.unknowns, (count, 1))
-        rngs = self.last_rng.spawn(count + 1)
+        rngs = self.last_rng.spawn(count + 2)
+        roots, responses = self._number_responses(about)
+        numbers = rngs[-2].standard_normal((count, len(_LEARNED))) @ roots.T
+        first = model.core_size - len(HYPERPARAMETERS)
+        drawn[:, first + np.array(_LEARNED)] += numbers
 
         def draw(number: int) -> None:
-            drawn[number, : n * p] += (about.draw(rngs[number]) / self.spreads).ravel()
+            moves = about.draw(rngs[number]) + np.einsum("k,kip->ip", numbers[number], responses)
+            drawn[number, : n * p] += (moves / self.spreads).ravel()
             self.bar.update()
 
         run_in_threads([partial(draw, number) for number in range(count)], self.n_threads, threading.Event())

@@ -71,7 +71,7 @@ from nearer.study.study import Provenance
 METHOD = "NonmetricMDS"
 CANDIDATE_DIMENSIONS = (1, 2, 3, 4, 5)
 _MAX_TRIED_OBJECTS = 200  # of which maps of several dimensions take minutes
-_NO_ELLIPSES = "no ellipses: eight people are not known, and for so many dimensions pairs are too few to be resampled"
+_NO_ELLIPSES = "no ellipses: they are made by resampling people, of whom eight must be known"
 _NO_HALVES = "the reliability of distances is not known: people and pairs are too few to be halved"
 _MAX_SHOWN_PAIRS = 2000  # in a Shepard diagram
 
@@ -190,7 +190,8 @@ def _analyzed(
     if settings.n_resamples and not settings.quick:
         log_step("ellipses")
         places = bootstrap_map(model, data, n_resamples=settings.n_resamples, random_state=seed)
-        study = replace(study, places=places) if places is not None else _without(study, "places", _NO_ELLIPSES)
+        of_people = places is not None and places.by == "annotators"  # those of cells hold the truth half of the time
+        study = replace(study, places=places) if of_people else _without(study, "places", _NO_ELLIPSES)
     return study if study.distances is not None else _without(study, "distances", _NO_HALVES)
 
 
