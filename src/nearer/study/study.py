@@ -341,8 +341,8 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         model.fit(answers.comparisons)
     if not model.embedding_.any() and not model._chosen._has_distances:
         raise ValueError(
-            "no dimension predicts held-out answers: these are too few, or say nothing; fewer are enough for a map (the "
-            "default method)"
+            "no dimension predicts held-out answers: these are too few, or say nothing; fewer are enough for a map "
+            "(the default method)"
         )
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
     if study.is_distribution:
