@@ -9,8 +9,9 @@ the central one with the opposite sign. Of three items this is :math:`P(c) \prop
 since the three similarities have one sum. The *mean* similarity to the others counts: a trial of more items is not a
 sharper one. Two pairs are compared with :math:`P = \mathrm{sigmoid}(s_\text{near} - s_\text{far})`.
 
-Minimized is the mean of :math:`-\log P` plus :math:`\lambda \sum x / m`: the penalty is the rate of an exponential
-prior of the weights. On the orthant it is linear, so that the objective is smooth there.
+Minimized is the mean of :math:`-\log P` plus :math:`\lambda \sum (x + r x^2 / 2) / m`: the prior of a weight is an
+exponential one times a normal one, cut off at 0. The first sets weights to 0, on the orthant it is linear, so that the
+objective is smooth there. The second keeps the largest weights from following noise where answers are few.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from numpy.typing import NDArray
 from nearer._common.arrays import FloatArray, PointArray
 from nearer.data.choices import Choices, ItemTrials, PairTrials
 from nearer.optimize.problems.margins import BLOCK_ROWS, clear_ties
+
+
+RIDGE = 0.5  # r: at a weight of 2 both parts of the penalty pull equally
 
 
 def utility_scale(n_items: int, *, central: bool = False) -> float:
@@ -126,8 +130,8 @@ class WeightsProblem:
         """Return the value to be minimized and its gradient, (n, p)."""
         value, gradient = self.loss_and_gradient(points)
         share = points.dtype.type(self.penalty / self.total_weight)
-        value += float(share * points.sum())
-        gradient += share
+        value += float(share * (points.sum() + RIDGE / 2 * np.vdot(points, points)))
+        gradient += share * (1 + points.dtype.type(RIDGE) * points)
         if self.movable is not None:
             gradient[~self.movable] = 0
         return value, gradient
