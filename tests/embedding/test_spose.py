@@ -67,7 +67,7 @@ def test_dimensions_of_noise_are_not_reproducible(model):
     matched = match_dimensions(WEIGHTS, many)
     planted = np.isin(np.arange(many.shape[1]), matched.assignment[matched.correlations > 0.8])
     spurious = ~np.isin(np.arange(many.shape[1]), matched.assignment)
-    found = reproducibility(many, choices, model.penalty_, 1, rng)
+    found = reproducibility(many, WeightsProblem(choices, model.penalty_, model.ridge_), 1, rng)
     assert planted.sum() >= 3
     assert (found[planted] >= MIN_REPRODUCIBILITY).mean() >= 0.75
     assert spurious.sum() >= 10

@@ -6,12 +6,13 @@ mix eigenvectors, and not objects: another order of the objects is the same star
 
 The penalty is the rate of an exponential prior. Small ones overfit, and large ones leave no dimension: weights of 0
 everywhere are a minimum for every penalty above 0, so that a path can only go up, from many dimensions to few. Each fit
-on it begins at the last one.
+on it begins at the last one. Where answers are few, a penalty of squared weights is added, if held-out trials call for
+it: it does not set weights to 0, but keeps large ones from following noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,7 @@ MIN_HELD_OUT_TRIALS, MAX_FOLDS = 10_000, 5  # of tenths of the trials
 # Of the square root of the answers about an object: noise that should not become a weight grows with it.
 FIRST_PENALTY_SHARE, PENALTY_RATIO = 0.08, 1.25
 MAX_PENALTIES = 30
+RIDGES = (0.0, 0.5, 3.0)  # with 0.5, both parts of the penalty pull equally at a weight of 2
 N_LARGE_HELD_OUT = 50_000
 CLEAR_RISE = 1e-3  # of the held-out loss along the path over all answers
 CLEAR_Z = 2.0  # standard errors by which the held-out loss has clearly risen
@@ -65,6 +67,8 @@ class PenaltyPath:
         Dimensions that have not shrunk to nothing.
     n_trials, n_held_out : int
         Trials of each fit, and held out of it.
+    ridge : float
+        The share of squared weights in the penalty.
     """
 
     penalties: FloatArray
@@ -73,6 +77,7 @@ class PenaltyPath:
     n_dimensions: NDArray[np.int64]
     n_trials: int
     n_held_out: int
+    ridge: float = 0.0
 
     @property
     def best(self) -> int:
@@ -126,7 +131,23 @@ def by_total_weight(points: FloatArray) -> FloatArray:
     return np.ascontiguousarray(points[:, np.argsort(-points.sum(axis=0), kind="stable")])
 
 
-def penalty_path(choices: Choices, n_dimensions: int, rng: np.random.Generator) -> tuple[PenaltyPath, FloatArray]:
+def best_penalty_path(
+    choices: Choices, n_dimensions: int, rng: np.random.Generator, ridges: Sequence[float] = RIDGES
+) -> tuple[PenaltyPath, FloatArray]:
+    """Follow paths of one ridge after the other, while they predict held-out trials better; return the best."""
+    seed = int(rng.integers(2**63))
+    best = penalty_path(choices, n_dimensions, np.random.default_rng(seed), ridges[0])
+    for ridge in ridges[1:]:
+        found = penalty_path(choices, n_dimensions, np.random.default_rng(seed), ridge)
+        if found[0].held_out_loss.min() >= best[0].held_out_loss.min():
+            break
+        best = found
+    return best
+
+
+def penalty_path(
+    choices: Choices, n_dimensions: int, rng: np.random.Generator, ridge: float = 0.0
+) -> tuple[PenaltyPath, FloatArray]:
     """Follow a path of penalties, judged by held-out trials; return it, and the fit to a fold at the best penalty.
 
     The noise that weights would follow grows with the square root of the answers, and so does the best penalty: those
@@ -136,7 +157,7 @@ def penalty_path(choices: Choices, n_dimensions: int, rng: np.random.Generator) 
     tenth = _tenths(sample, rng)
     n_folds = int(np.clip(-(-MIN_HELD_OUT_TRIALS * 10 // sample.n_answers), 1, MAX_FOLDS))
     folds = [(sample.take(tenth != fold), sample.take(tenth == fold)) for fold in range(n_folds)]
-    problems = [WeightsProblem(train) for train, _ in folds]
+    problems = [WeightsProblem(train, ridge=ridge) for train, _ in folds]
     points = [spectral_starts(problem, n_dimensions, rng)() for problem in problems]
     first = FIRST_PENALTY_SHARE * answers_per_object(folds[0][0]) ** 0.5
     penalties, losses, sizes, fits, rises = list[float](), list[FloatArray](), list[int](), list[FloatArray](), 0
@@ -166,6 +187,7 @@ def penalty_path(choices: Choices, n_dimensions: int, rng: np.random.Generator) 
         np.array(sizes),
         folds[0][0].n_answers,
         folds[0][1].n_answers,
+        ridge,
     )
     return path, fits[path.best]
 
@@ -184,20 +206,19 @@ def _tenths(choices: Choices, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.asarray(rng.permutation(choices.n_trials) % 10)
 
 
-def refined_penalty(
-    choices: Choices, penalty: float, start: FloatArray, rng: np.random.Generator
-) -> tuple[float, FloatArray]:
+def refined_penalty(problem: WeightsProblem, start: FloatArray, rng: np.random.Generator) -> tuple[float, FloatArray]:
     """Return the penalty of many answers, given that of a sample of them, and the fit to almost all.
 
     The more answers, the smaller the best penalty is, relative to the square root of their number, and the more
     dimensions can be told apart: a second path, over all answers, leads to the penalty of the sample.
     """
+    choices, penalty = problem.choices, problem.penalty
     tenth = rng.random(choices.n_trials) < N_LARGE_HELD_OUT / choices.n_trials
     train, held = choices.take(~tenth), choices.take(tenth)
     points, fits, losses = start, list[FloatArray](), list[float]()
     shares = (*LADDER, 1.0)
     for share in progress_bar("penalties, all answers", len(shares), shares):
-        solution = solve(WeightsProblem(train, share * penalty), Orthant(tol=PATH_TOL), points)
+        solution = solve(replace(problem, choices=train, penalty=share * penalty), Orthant(tol=PATH_TOL), points)
         if solution.interrupted:
             raise KeyboardInterrupt
         points = without_empty(solution.value)
@@ -215,16 +236,16 @@ def final_tolerance(choices: Choices) -> float:
 
 
 def fit_from_start(
-    choices: Choices, penalty: float, start: FloatArray, solver: Orthant, callback: Callback | None = None
+    problem: WeightsProblem, start: FloatArray, solver: Orthant, callback: Callback | None = None
 ) -> Solution[FloatArray]:
     """Return the fit that a path of rising penalties leads to: at the last one alone, dimensions would die early."""
     points = start
     for share in LADDER:
-        solution = solve(WeightsProblem(choices, share * penalty), Orthant(tol=PATH_TOL), points)
+        solution = solve(replace(problem, penalty=share * problem.penalty), Orthant(tol=PATH_TOL), points)
         if solution.interrupted:
             return solution
         points = without_empty(solution.value)
-    return solve(WeightsProblem(choices, penalty), solver, points, callback=callback)
+    return solve(problem, solver, points, callback=callback)
 
 
 def best_of(fits: Iterable[Solution[FloatArray]]) -> Solution[FloatArray]:
@@ -239,22 +260,21 @@ MIN_REPRODUCIBILITY = 0.3
 HALF_PENALTY = 0.57
 
 
-def reproducibility(
-    points: FloatArray, choices: Choices, penalty: float, n_splits: int, rng: np.random.Generator
-) -> FloatArray:
+def reproducibility(points: FloatArray, problem: WeightsProblem, n_splits: int, rng: np.random.Generator) -> FloatArray:
     """Return how well dimensions agree between halves of the trials, each fitted from a start of its own, (p,).
 
     A dimension that follows the noise of all trials is in part found again in either half: so the halves, whose noise
     is independent, are compared with each other, in the dimensions that match one of all trials. The least of the three
     correlations counts.
     """
-    p, total = points.shape[1], np.zeros(points.shape[1])
+    p, total, choices = points.shape[1], np.zeros(points.shape[1]), problem.choices
     with progress_bar("halves", 2 * n_splits) as bar:
         for _ in range(n_splits):
             first, matched = rng.permutation(choices.n_trials) % 2 == 0, list[FloatArray]()
             for half in (choices.take(first), choices.take(~first)):
                 start = spectral_starts(WeightsProblem(half), 2 * p, rng)()
-                solution = fit_from_start(half, HALF_PENALTY * penalty, start, Orthant(tol=PATH_TOL))
+                of_half = replace(problem, choices=half, penalty=HALF_PENALTY * problem.penalty)
+                solution = fit_from_start(of_half, start, Orthant(tol=PATH_TOL))
                 if solution.interrupted:
                     raise KeyboardInterrupt
                 found = np.column_stack([solution.value, np.zeros(len(points))])  # the last for those without a match

@@ -7,7 +7,7 @@ What is minimized stands in `optimize.problems.choices`; how a fit begins, and i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +24,13 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import (
     MAX_DIMENSIONS,
     MAX_PATH_TRIALS,
+    RIDGES,
     PenaltyPath,
     best_of,
+    best_penalty_path,
     by_total_weight,
     final_tolerance,
     fit_from_start,
-    penalty_path,
     refined_penalty,
     reproducibility,
     spectral_starts,
@@ -59,6 +60,9 @@ class SPoSE(OrdinalEmbedding):
     penalty : float > 0, optional
         The rate of an exponential prior of the weights: the larger, the fewer and sparser dimensions. Left out: the one
         that predicts held-out trials best, along a path.
+    ridge : float >= 0, optional
+        Of the squared weights in the penalty, which is that of x + ridge x^2 / 2. Left out: 0 where a penalty is given,
+        and of more than 300,000 trials; else 0, 0.5 or 3, which predicts held-out trials best.
     n_starts : int, default 3
         Descents to the chosen penalty, of which the best counts.
     n_splits : int, default 2
@@ -77,7 +81,8 @@ class SPoSE(OrdinalEmbedding):
         0.3 count as reproducible; the others are kept, as they may still predict: half of few answers misses much.
     weight_intervals_ : ndarray, shape (n_objects_, p, 2)
         Intervals of 95% of the weights; up to infinity for objects of `place`.
-    penalty_ : float
+    penalty_, ridge_ : float
+        As given, or as chosen.
     penalty_path_ : PenaltyPath or None
         Penalties, held-out losses and numbers of dimensions; None where a penalty was given.
     objects_, n_objects_, n_iter_, converged_, history_, restarts_, solver_, comparisons_
@@ -94,6 +99,7 @@ class SPoSE(OrdinalEmbedding):
 
     n_components: Any = field(default=None, kw_only=False)  # an int, or None
     penalty: float | None = None
+    ridge: float | None = None
     n_starts: int = 3
     n_splits: int = 2
     _has_distances: ClassVar[bool] = False
@@ -110,6 +116,8 @@ class SPoSE(OrdinalEmbedding):
         check_integer("n_splits", self.n_splits, 0)
         if self.penalty is not None:
             check_number("penalty", self.penalty, above=0)
+        if self.ridge is not None:
+            check_number("ridge", self.ridge, least=0)
 
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:
         comparisons = self._require_in_memory(comparisons)
@@ -118,16 +126,16 @@ class SPoSE(OrdinalEmbedding):
         solver, rng = Orthant(tol=final_tolerance(choices)), self._repeatable_rng("start")
         with self._warning_of_early_interrupt():
             if start is not None:
-                penalty, path = float(self.penalty_), self.penalty_path_
-                solution = solve(WeightsProblem(choices, penalty), solver, start, callback=callback)
+                problem, path = WeightsProblem(choices, self.penalty_, self.ridge_), self.penalty_path_
+                solution = solve(problem, solver, start, callback=callback)
             else:
-                penalty, path, solution = self._search(choices, solver, rng, callback)
+                problem, path, solution = self._search(choices, solver, rng, callback)
             points, found_again, intervals = solution.value, None, None
             if start is None:
                 points = by_total_weight(without_empty(points))
             if self.n_splits and points.any():
-                found_again = reproducibility(points, choices, penalty, self.n_splits, rng)
-                intervals = weight_intervals(points, choices, penalty, rng)
+                found_again = reproducibility(points, problem, self.n_splits, rng)
+                intervals = weight_intervals(points, problem, rng)
         embedding = np.zeros((comparisons.n_objects, points.shape[1]))
         embedding[seen] = points
         self._store_map(embedding, comparisons)
@@ -136,37 +144,42 @@ class SPoSE(OrdinalEmbedding):
             self.weight_intervals_ = np.tile([0.0, np.inf], (*embedding.shape, 1))
             self.weight_intervals_[seen] = intervals
         self._store_run(solution, solver)
-        self.penalty_: float = penalty
+        self.penalty_: float = problem.penalty
+        self.ridge_: float = problem.ridge
         self.penalty_path_: PenaltyPath | None = path
         self._report(solution)
 
     def _search(
         self, choices: Choices, solver: Orthant, rng: np.random.Generator, callback: Callback | None
-    ) -> tuple[float, PenaltyPath | None, Solution[FloatArray]]:
-        """Return the penalty, the path that it was chosen on, and the best fit."""
+    ) -> tuple[WeightsProblem, PenaltyPath | None, Solution[FloatArray]]:
+        """Return the problem, the path that its penalty was chosen on, and the best fit."""
         path, found, most = None, list[FloatArray](), choices.n_objects - 1
         size = min(self.n_components or MAX_DIMENSIONS, most)
+        given = (self.ridge,) if self.ridge is not None else None
         if self.penalty is None:
-            path, points = penalty_path(choices, size, rng)
+            ridges = given or (RIDGES if choices.n_answers <= MAX_PATH_TRIALS else RIDGES[:1])
+            path, points = best_penalty_path(choices, size, rng, ridges)
             while self.n_components is None and points.shape[1] == size < most:
                 size = min(2 * size, most)
-                path, points = penalty_path(choices, size, rng)
+                path, points = best_penalty_path(choices, size, rng, ridges)
             found = [points]
         penalty = self.penalty if path is None else float(path.penalties[path.best])
         assert penalty is not None
+        problem = WeightsProblem(choices, penalty, path.ridge if path else self.ridge or 0.0)
         draw = spectral_starts(WeightsProblem(choices), size, rng)
         n_starts = self.n_starts
         if path is not None and choices.n_answers > MAX_PATH_TRIALS:
-            penalty, points = refined_penalty(choices, penalty, draw(), rng)
+            penalty, points = refined_penalty(problem, draw(), rng)
+            problem = replace(problem, penalty=penalty)
             found, n_starts = [points], 1  # a descent takes minutes, and of so many answers they agree
 
         def fits() -> Iterator[Solution[FloatArray]]:
             for points in found:
-                yield solve(WeightsProblem(choices, penalty), solver, points, callback=callback)
+                yield solve(problem, solver, points, callback=callback)
             for _ in range(n_starts - len(found)):
-                yield fit_from_start(choices, penalty, draw(), solver, callback)
+                yield fit_from_start(problem, draw(), solver, callback)
 
-        return penalty, path, best_of(fits())
+        return problem, path, best_of(fits())
 
     def _report(self, solution: Solution[FloatArray]) -> None:
         if solution.interrupted:
@@ -180,7 +193,7 @@ class SPoSE(OrdinalEmbedding):
         self._warn(advice, solution.interrupted)
 
     def _with_chosen_settings(self) -> OrdinalEmbedding:
-        return super()._with_chosen_settings().set_params(penalty=self.penalty_)
+        return super()._with_chosen_settings().set_params(penalty=self.penalty_, ridge=self.ridge_)
 
     def _for_cross_validation(self) -> OrdinalEmbedding:
         return self._copy_with(n_starts=1, n_splits=0)
@@ -199,7 +212,7 @@ class SPoSE(OrdinalEmbedding):
         old, n = self.embedding_, len(self.embedding_)
         mean = np.full((added.n_objects - n, old.shape[1]), max(old.mean(), 1e-3))
         movable = np.arange(added.n_objects) >= n
-        problem = WeightsProblem(Choices.of(added), self.penalty_, movable=movable)
+        problem = WeightsProblem(Choices.of(added), self.penalty_, self.ridge_, movable)
         solution = solve(problem, Orthant(tol=1e-8), np.concatenate([old, mean]))
         if solution.interrupted:
             raise KeyboardInterrupt

@@ -35,10 +35,11 @@ _FACTORS = np.arange(1.0, 3.0, 0.02)
 _MIN_CURVATURE = 1e-6  # of a weight about which nothing was asked
 
 
-def weight_intervals(points: FloatArray, choices: Choices, penalty: float, rng: np.random.Generator) -> FloatArray:
+def weight_intervals(points: FloatArray, problem: WeightsProblem, rng: np.random.Generator) -> FloatArray:
     """Return intervals of 95% of the weights, (n, p, 2)."""
+    choices = problem.choices
     drawn = simulate_choices(points, choices, rng)
-    solution = solve(WeightsProblem(drawn, penalty), Orthant(tol=REFIT_TOL), points)
+    solution = solve(replace(problem, choices=drawn), Orthant(tol=REFIT_TOL), points)
     if solution.interrupted:
         raise KeyboardInterrupt
     again, known = _approximation(solution.value, drawn, rng), points > 0

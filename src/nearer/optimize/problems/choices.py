@@ -28,9 +28,6 @@ from nearer.data.choices import Choices, ItemTrials, PairTrials
 from nearer.optimize.problems.margins import BLOCK_ROWS, clear_ties
 
 
-RIDGE = 0.5  # r: at a weight of 2 both parts of the penalty pull equally
-
-
 def utility_scale(n_items: int, *, central: bool = False) -> float:
     """Return what the sum of the similarities of an item to the others is multiplied by."""
     return (1.0 if central else -1.0) * 2.0 / (n_items - 1)
@@ -109,6 +106,7 @@ class WeightsProblem:
 
     choices: Choices
     penalty: float = 0.0  # lambda, in units of one answer
+    ridge: float = 0.0  # r
     movable: NDArray[np.bool_] | None = None
     n_threads: int | None = None
 
@@ -130,8 +128,8 @@ class WeightsProblem:
         """Return the value to be minimized and its gradient, (n, p)."""
         value, gradient = self.loss_and_gradient(points)
         share = points.dtype.type(self.penalty / self.total_weight)
-        value += float(share * (points.sum() + RIDGE / 2 * np.vdot(points, points)))
-        gradient += share * (1 + points.dtype.type(RIDGE) * points)
+        value += float(share * (points.sum() + self.ridge / 2 * np.vdot(points, points)))
+        gradient += share * (1 + points.dtype.type(self.ridge) * points)
         if self.movable is not None:
             gradient[~self.movable] = 0
         return value, gradient
