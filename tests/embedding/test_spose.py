@@ -48,6 +48,20 @@ def test_the_path_is_judged_by_trials_that_were_held_out(model):
     assert path.n_trials + path.n_held_out == 8000
 
 
+def test_of_few_answers_a_ridge_predicts_better():
+    weights = make_dimensions(300, 20, random_state=3)
+    answers, held_out = (sample_odd_one_out(weights, m, random_state=m) for m in (18000, 18001))
+    plain = SPoSE(25, ridge=0.0, n_starts=1, n_splits=0, random_state=0).fit(answers)
+    chosen = SPoSE(25, n_starts=1, n_splits=0, random_state=0).fit(answers)
+    assert plain.ridge_ == 0 < chosen.ridge_ == chosen.penalty_path_.ridge
+    losses = [answer_losses(each.embedding_, Choices.of(held_out)).mean() for each in (plain, chosen)]
+    assert losses[1] < losses[0]
+    again = SPoSE(25, penalty=chosen.penalty_, ridge=chosen.ridge_, n_starts=1, n_splits=0, random_state=0).fit(answers)
+    assert again.ridge_ == chosen.ridge_
+    with pytest.raises(ValueError, match="ridge must be a finite number >= 0, got -1"):
+        SPoSE(ridge=-1).fit(answers)
+
+
 def test_intervals_hold_the_weights(model):
     assignment = match_dimensions(WEIGHTS, model.embedding_).assignment
     low, high = np.moveaxis(model.weight_intervals_[:, assignment], 2, 0)

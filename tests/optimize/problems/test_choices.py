@@ -122,6 +122,14 @@ def test_any_number_of_threads_gives_the_same_bits():
     np.testing.assert_array_equal(one[1], three[1])
 
 
+def test_the_penalty_of_weights_and_of_their_squares():
+    choices = Choices.of(sample_odd_one_out(POINTS, 50, random_state=0))
+    plain, penalized = (WeightsProblem(choices, *each).objective_and_gradient(POINTS) for each in ((), (3.0, 0.5)))
+    share = 3.0 / choices.total_weight
+    assert penalized[0] - plain[0] == pytest.approx(share * (POINTS.sum() + 0.25 * (POINTS**2).sum()))
+    np.testing.assert_allclose(penalized[1] - plain[1], share * (1 + 0.5 * POINTS))
+
+
 def test_losses_of_answers_add_up_to_the_problem():
     choices = mixed()
     mean = choices.weights @ answer_losses(POINTS, choices) / choices.total_weight
