@@ -78,6 +78,24 @@ def test_draws_have_the_inverse_of_the_information_as_covariance(small):
     np.testing.assert_allclose(np.cov((moves @ root).T), np.eye(14), atol=0.12)
 
 
+def test_what_of_a_move_is_of_one_object_alone(small):
+    """A move e of precision A is, given all others, N(-B (A e - e_i / B), B) with B = 1 / A_ii: B A e is that noise."""
+    found = sample_laplace(small[0], Laplace(n_draws=2000), np.random.SeedSequence(1), 1)[1].conditional
+    roots = np.linalg.cholesky(np.linalg.inv(found.covariances))
+    whitened = np.einsum("ipq,kip->kiq", roots, found.moves)
+    covariances = np.einsum("kip,kiq->ipq", whitened, whitened) / len(whitened)
+    np.testing.assert_allclose(covariances, np.broadcast_to(np.eye(2), covariances.shape), atol=0.15)
+
+
+def test_dimensions_do_not_double_forever():
+    """Axes that have been found superfluous are not tried in each further round, and not left in the last one."""
+    for seed in (0, 4, 5):
+        rng = np.random.default_rng(seed)
+        model, _ = model_of(simulated(rng.standard_normal((40, 2)), 8000, rng), 60)
+        found, _ = sample_laplace(model, Laplace(n_draws=4), np.random.SeedSequence(seed), 1)
+        assert found.n_components == 2
+
+
 def test_the_number_of_threads_changes_nothing(small):
     model = small[0]
     runs = [sample_laplace(model, Laplace(n_draws=4), np.random.SeedSequence(0), k)[1].unknowns for k in (1, 2)]
