@@ -33,8 +33,8 @@ three is the odd one: of the three pairs the one that remains is drawn with a pr
 $(d^2 + 0.1)^{-\\beta}$, $\\log \\beta$ normal around $\\log 3$ with a deviation of 0.5, or, in lapses, any of the
 three; people lapse in a tenth of the answers on average. This noise grows with distance, which is not the model of STE.
 
-*200 objects*: normal in three dimensions with deviations of 1, 0.8 and 0.6, and answers of the model, of slope 3, offset
-1 and lapse rate 0.04: to triplets, or which of three is the odd one, the pair that remains drawn likewise.
+*200 objects*: normal in three dimensions with deviations of 1, 0.8 and 0.6, and answers of the model of slope 3,
+offset 1 and lapse rate 0.04, to triplets, or which of three is the odd one: the pair that remains is drawn likewise.
 """
 
 N_OBJECTS, N_PEOPLE, N_ANSWERS, LEVEL = 20, 20, 1500, 0.95

@@ -1,5 +1,7 @@
 """The approximation of the posterior for many answers: its information against a dense one, and what is made of it."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -151,6 +153,16 @@ def test_a_calibration_is_that_of_the_answers():
     found = LogOddsCalibration.of(log_odds * signs, np.ones(40_000))
     np.testing.assert_allclose(found, (0.6, 1.3), atol=0.06)
     assert found.probability(np.array([0.5]))[0] == 0.5
+
+
+def test_choices_are_calibrated_as_comparisons_are(fitted):
+    """With 0 in place of the slope of log-odds each item is as likely as the others."""
+    _, model = fitted
+    items = np.array([[0, 1, 2], [5, 9, 30]])
+    usual, found = model.predict_choice_proba(items), copy(model)
+    assert np.ptp(usual, axis=1).min() > 0.05
+    found.calibration_ = LogOddsCalibration(slope=1e-9)
+    np.testing.assert_allclose(found.predict_choice_proba(items), 1 / 3, atol=1e-6)
 
 
 def test_people_who_guess_are_found():

@@ -13,7 +13,7 @@ answers are few, are left out. In rounds,
    the effects of people. With m alone in place of the expectation, many dimensions would make the slope too steep. An
    object has about unit variance in the coordinates of L-BFGS.
 3. Axes are rotated to principal ones, and their spreads t maximize the evidence (MacKay 1992). Those that the answers
-   do not call for shrink and are dropped; while none does, their number doubles.
+   do not call for shrink and are dropped; while none does, their number doubles, unless that was no use before.
 
 Very many answers are thinned in the first rounds, which need not be precise.
 """
