@@ -23,7 +23,7 @@ plane; a person rates $a + b\\,(d / d_{\\max})^g$ with noise, cut off and rounde
 are normal with deviations of 0.2, 0.1 and 0.05. Noise of 7.5%, 17.5% or 30% of the scale makes ratings correlate with
 the mean of the others by about 0.9, 0.75 and 0.55. People who *differ* weight the two axes by $e^{w}$ and $e^{-w}$, $w$
 normal with a deviation of 0.2. Ellipses of 95%, from 100 resamples of the people, of maps by `NonmetricMDS` of two
-dimensions; of *one matrix* they are from resamples of its cells, which cannot know what all cells have in common.
+dimensions; of *one matrix* they are from resamples of its cells: these are too small, and are not shown.
 """
 
 N_OBJECTS, N_PEOPLE, N_POINTS = 20, 12, 7

@@ -148,7 +148,7 @@ def sparse(tmp_path):
 def test_names_of_dimensions_go_from_a_file_into_tables_figures_and_pages(sparse, tmp_path, capsys):
     names = tmp_path / "dimension-names.csv"
     names.write_text("dimension,name\n2,metallic\n", encoding="utf-8")
-    assert main(["report", str(sparse), "--names", str(names)]) == 0
+    assert main(["report", str(sparse), "--dimension-names", str(names)]) == 0
     assert (sparse / "dimensions.csv").read_text(encoding="utf-8").startswith("object,dimension 1,metallic,dimension 3")
     assert '"names":["","metallic","",""]' in (sparse / "report.html").read_text(encoding="utf-8")
     out = tmp_path / "cards.svg"
@@ -162,7 +162,7 @@ def test_names_of_dimensions_go_from_a_file_into_tables_figures_and_pages(sparse
 
 
 @pytest.mark.parametrize(
-    "command", [["figure", "--dimensions"], ["figure", "--profiles", "red"], ["report", "--names", "n"]]
+    "command", [["figure", "--dimensions"], ["figure", "--profiles", "red"], ["report", "--dimension-names", "n"]]
 )
 def test_a_map_by_distances_has_no_dimensions_to_draw_or_name(colors, command, capsys):
     assert main([command[0], str(colors), *command[1:]]) == 2

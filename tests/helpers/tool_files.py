@@ -1,6 +1,7 @@
-"""Files as other tools write them: matrices, ratings, piles and arrangements of six objects, and triplets.
+"""Files in the layouts of other tools: matrices, ratings, piles and arrangements of six objects, and triplets.
 
-Columns and layouts are those of the documentation and the sources of the tools; the judgments are made up here.
+Those of Meadows and rsatoolbox follow the source of rsatoolbox, the others are typical layouts; the judgments are made
+up here.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """The one rule of trust, as a table of cases, and the three lines that it is stated in."""
 
 import pytest
-from helpers.report_sample import color_results, empty_results
+from helpers.report_sample import color_results, empty_results, weights_results
 
 from nearer.report.verdict import more_to_ask, share_of_way, verdict
 from nearer.study import StudyResults
@@ -197,3 +197,22 @@ def test_other_questions_are_asked_for_until_most_were_asked():
 def test_the_way_leads_from_chance_to_the_ceiling(ceiling):
     assert share_of_way(0.5, ceiling, 0.5) == 0
     assert share_of_way(ceiling or 0.0, ceiling, 0.5 + 1e-6) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("reproducibility", "grade", "words"),
+    [
+        ([0.9, 0.8, 0.6, 0.4], "good", "4 dimensions are reproducible"),
+        ([0.9, 0.8, 0.1, 0.1], "fair", "2 of 4 dimensions are reproducible"),
+        ([0.9, 0.1, 0.1, 0.1], "poor", "1 of 4 dimensions is reproducible"),
+        ([0.1, 0.1, 0.1, 0.1], "poor", "None of 4 dimensions is reproducible"),
+        (None, "unknown", "4 dimensions of unknown reproducibility"),
+    ],
+)
+def test_dimensions_are_judged_by_their_reproducibility(reproducibility, grade, words):
+    results = weights_results()
+    results["weights"]["reproducibility"] = reproducibility
+    found = verdict(StudyResults.from_dict(results))
+    assert found.distances == grade
+    assert found.lines[1].startswith(words)
+    assert "istance" not in " ".join(found.lines)

@@ -106,10 +106,10 @@ def _add_axes(commands: Commands) -> None:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from nearer.data.groups import group_indices
+    import numpy as np
+
     from nearer.embedding.storage import load_model
-    from nearer.evaluation.held_out import evaluate, read_weighted
-    from nearer.evaluation.intervals import error_interval
+    from nearer.evaluation.held_out import error_on_rows, read_weighted
     from nearer.io.labels import match_labels
     from nearer.study.update import share_known
 
@@ -117,24 +117,23 @@ def _score(options: argparse.Namespace) -> int:
     comparisons = match_labels(answers.comparisons, model.objects_, answers.paths)
     _refuse_new(answers, comparisons, model, options)
     judged = read_weighted(comparisons.reindex(model.objects_))
-    units = group_indices(judged)
-    error, of_map = (
-        error_interval(wrong, judged.sample_weight, units, options.level) for wrong in evaluate(model, judged)
-    )
+    found = error_on_rows(model, judged, np.arange(len(judged)), level=options.level)
     known = share_known(judged, model.comparisons_)
     figures = {
         "n_answers": len(answers),
         "n_comparisons": len(judged),
         "level": options.level,
-        **error._asdict(),
-        **{f"map_{name}": value for name, value in of_map._asdict().items()},
+        **{name: getattr(found, name) for name in ("error", "low", "high", "map_error", "map_low", "map_high")},
+        "choice_error": None if found.choice is None else found.choice.error,
         "share_known": known,
     }
     text = (
-        f"{pluralize(len(answers), 'answer')} ({pluralize(len(judged), 'comparison')}): error {decimals(error.error)} "
-        f"({format_level(options.level)} interval {format_interval(error.low, error.high)}), "
-        f"of the map {decimals(of_map.error)} ({format_interval(of_map.low, of_map.high)}); chance is 0.5"
+        f"{pluralize(len(answers), 'answer')} ({pluralize(len(judged), 'comparison')}): error {decimals(found.error)} "
+        f"({format_level(options.level)} interval {format_interval(found.low, found.high)}), "
+        f"of the map {decimals(found.map_error)} ({format_interval(found.map_low, found.map_high)}); chance is 0.5"
     )
+    if found.choice is not None and not model._has_distances:
+        text += f"\nthe odd one of three is predicted in {percent(1 - found.choice.error)} of trials; chance is 33%"
     if known > _MIN_SHARE_KNOWN:
         flatters = "the error is too low" if known > 0.5 else "if these are the same answers, the error is too low"
         text += (

@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     report.add_argument("--title", help="title of the page")
     report.add_argument("--attributes", type=Path, metavar="FILE", help=f"{_ATTRIBUTES}, to color the map by")
     report.add_argument(
-        "--names", type=Path, metavar="FILE",
+        "--dimension-names", type=Path, metavar="FILE",
         help="names of dimensions, as the page saves them or as edited: they are kept in DIR",
     )  # fmt: skip
     report.add_argument("--thumbnails", type=Path, metavar="FOLDER", help="pictures named after the objects")
@@ -136,10 +136,10 @@ def _report(options: argparse.Namespace) -> int:
     refuse_output(page, folder, [options.attributes])
     if page.suffix.lower() not in (".html", ".htm"):  # such as the file of answers, named by mistake
         raise ValueError(f"{page}: a page is written as .html; give the file this ending")
-    if options.names is not None:
+    if options.dimension_names is not None:
         if results.weights is None:
             raise ValueError(f"{folder} has no dimensions to name; fit them with --method SPoSE")
-        results = results.with_names(read_names(options.names, results.n_components))
+        results = results.with_names(read_names(options.dimension_names, results.n_components))
         write_dimensions(results, folder)
     if options.title is not None:
         results = replace(results, title=options.title)

@@ -90,7 +90,7 @@ class OrdinalEmbedding(
     n_objects: int | None = None
     random_state: RandomState = None
     #: Whether answers go by distances on the map, which a rotation keeps.
-    has_distances: ClassVar[bool] = True
+    _has_distances: ClassVar[bool] = True
 
     @abstractmethod
     def _fit(self, comparisons: Judgments, callback: Callback | None = None, start: FloatArray | None = None) -> None:

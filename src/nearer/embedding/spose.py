@@ -24,7 +24,6 @@ from nearer.embedding.base import OrdinalEmbedding
 from nearer.embedding.dimensions import (
     MAX_DIMENSIONS,
     MAX_PATH_TRIALS,
-    MIN_REPRODUCIBILITY,
     PenaltyPath,
     best_of,
     by_total_weight,
@@ -74,8 +73,8 @@ class SPoSE(OrdinalEmbedding):
         Nonnegative weights; dimensions in the order of their total weight.
     reproducibility_ : ndarray, shape (p,)
         How well a dimension agrees between fits to halves of the trials, each from a start of its own: the least
-        correlation between it and the dimensions that match it in both, or of these, as a mean over splits. Those below
-        0.3 are left out of the embedding.
+        correlation between it and the dimensions that match it in both, or of these, as a mean over splits. Those from
+        0.3 count as reproducible; the others are kept, as they may still predict: half of few answers misses much.
     weight_intervals_ : ndarray, shape (n_objects_, p, 2)
         Intervals of 95% of the weights; up to infinity for objects of `place`.
     penalty_ : float
@@ -97,7 +96,7 @@ class SPoSE(OrdinalEmbedding):
     penalty: float | None = None
     n_starts: int = 3
     n_splits: int = 2
-    has_distances: ClassVar[bool] = False
+    _has_distances: ClassVar[bool] = False
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the answers -1 and +1 (`classes_`), shape (m, 2): those of the model."""
@@ -128,11 +127,6 @@ class SPoSE(OrdinalEmbedding):
                 points = by_total_weight(without_empty(points))
             if self.n_splits and points.any():
                 found_again = reproducibility(points, choices, penalty, self.n_splits, rng)
-                counts = found_again >= MIN_REPRODUCIBILITY
-                if start is None and not counts.all() and counts.any():
-                    kept = np.ascontiguousarray(points[:, counts])
-                    points = solve(WeightsProblem(choices, penalty), solver, kept).value
-                    found_again = found_again[counts]
                 intervals = weight_intervals(points, choices, penalty, rng)
         embedding = np.zeros((comparisons.n_objects, points.shape[1]))
         embedding[seen] = points

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from nearer._common.arrays import FloatArray
-from nearer._common.formatting import decimals, format_interval, format_level, percent
+from nearer._common.formatting import decimals, format_interval, format_level
 from nearer._common.parameters import check_integer, check_level
 from nearer._common.progress import progress_bar
 from nearer._common.randomness import RandomState, stream
@@ -174,7 +174,7 @@ def evaluate(model: Evaluable, test: Comparisons) -> Losses:
         test = test.reindex(model.objects_)
     answers = 1 if test.answers is None else test.answers
     gamma = model.decision_function(test) * answers
-    found = gamma, margins(test, model.embedding_) if getattr(model, "has_distances", True) else gamma
+    found = gamma, margins(test, model.embedding_) if getattr(model, "_has_distances", True) else gamma
     return Losses(*(np.where(gamma == 0, 0.5, (gamma < 0).astype(np.float64)) for gamma in found))
 
 
@@ -219,13 +219,11 @@ class HeldOutError(Result):
 
     def summary(self) -> str:
         """Return errors, intervals and folds as text."""
-        choice = self.choice
         return (
             f"held-out error {decimals(self.error)} ({format_level(self.level)} interval "
             f"{format_interval(self.low, self.high)}); "
             f"of the map {decimals(self.map_error)} ({format_interval(self.map_low, self.map_high)}); "
             f"{'a test part' if self.n_splits == 1 else f'{self.n_splits} folds'} of whole {self.by}"
-            + (f"; the odd one of three is predicted in {percent(1 - choice.error)} of trials" if choice else "")
         )
 
 

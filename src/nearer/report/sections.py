@@ -318,7 +318,7 @@ def cards(results: StudyResults) -> Content | None:
     return {
         "paragraphs": [meaning, _about_reproducibility(found)],
         "naming": naming,
-        "lines": ["nearer report FOLDER --names dimension-names.csv"],
+        "lines": ["nearer report FOLDER --dimension-names dimension-names.csv"],
         "n_others": len(found.counts) - sum(found.counts),
     }
 

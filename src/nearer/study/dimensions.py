@@ -14,6 +14,7 @@ import numpy as np
 
 from nearer._common.arrays import FloatArray
 from nearer._common.formatting import pluralize, quote
+from nearer._common.results import MAX_NUMBER
 from nearer._common.tables import coordinate_rows, unescape_formula
 from nearer.embedding.dimensions import MIN_REPRODUCIBILITY
 from nearer.geometry import match_dimensions
@@ -42,7 +43,8 @@ def dimension_tables(results: StudyResults) -> dict[str, list[list[Any]]]:
             np.repeat(np.array(results.objects[:n], dtype=object), p).tolist(),
             titles * n,
             results.embedding[:n].ravel().tolist(),
-            *record.intervals.reshape(-1, 2).T.tolist(),
+            # Nothing limits the weight of an object that nobody was asked about.
+            *np.where(record.intervals < MAX_NUMBER, record.intervals, np.nan).reshape(-1, 2).T.tolist(),
         )
         rows = [list(row) for row in zip(*columns, strict=True)]
         found[INTERVALS_FILE] = [["object", "dimension", "weight", "low", "high"], *rows]

@@ -36,7 +36,7 @@ _WIDE_PAPER = Paper(width=180.0, font_size=8.0)
 
 def draw_study(study: Study, folder: Path) -> list[str]:
     """Draw all figures and return the names of their files."""
-    distances = study.chosen.has_distances
+    distances = study.chosen._has_distances
     known = {
         "map.png": distances,
         "margins.png": distances,

@@ -21,6 +21,7 @@ from nearer._common.files import write_text
 from nearer._common.formatting import pluralize, quote_all
 from nearer._common.json_files import plain_values
 from nearer._common.progress import elapsed_time
+from nearer._common.results import MAX_NUMBER
 from nearer._common.tables import coordinate_rows, csv_text
 from nearer.checking import Findings, check_errors, message_of
 from nearer.data.labels import factorize
@@ -250,7 +251,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
     model, settings = study.model, study.settings
     summary = study.answers.comparisons.summary()
     places, regions = study.places, None
-    margins = margins_histogram(study) if study.chosen.has_distances else None
+    margins = margins_histogram(study) if study.chosen._has_distances else None
     if places is not None and study.is_distribution:
         regions = RegionRecord("credible", n_dimensions=study.chosen.draws_.points.shape[2])
     elif places is not None:
@@ -263,7 +264,7 @@ def results_of(study: Study, provenance: Provenance, seconds: float | None = Non
         counts=DataSummary(**{each.name: getattr(summary, each.name) for each in fields(DataSummary)}),
         objects=tuple(map(str, model.objects_.tolist())),
         embedding=model.embedding_,
-        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()) if study.chosen.has_distances else None,
+        scree=tuple(np.sort(model.embedding_.var(axis=0))[::-1].tolist()) if study.chosen._has_distances else None,
         weights=_weights(study),
         covariances=None if places is None else places.covariances,
         regions=regions,
@@ -349,11 +350,12 @@ def _deviations(study: Study) -> tuple[DeviationRecord, ...] | None:
 
 def _weights(study: Study) -> WeightsRecord | None:
     model = study.chosen
-    if model.has_distances:
+    if model._has_distances:
         return None
     found, intervals = getattr(model, "reproducibility_", None), getattr(model, "weight_intervals_", None)
     if intervals is not None:  # in digits that mean something: files of many objects are half as large
-        intervals = np.array([float(f"{end:.5g}") for end in intervals.ravel().tolist()]).reshape(intervals.shape)
+        ends = [min(float(f"{end:.5g}"), MAX_NUMBER) for end in intervals.ravel().tolist()]
+        intervals = np.array(ends).reshape(intervals.shape)
     names = ("",) * study.n_components
     return WeightsRecord(None if found is None else tuple(found.tolist()), intervals, names)
 
@@ -509,7 +511,7 @@ def write_distances(model: OrdinalEmbedding, folder: Path, places: Bootstrap | N
     """
     for name in (DISTANCES_FILE, SPREAD_FILE):  # of an earlier map
         (folder / name).unlink(missing_ok=True)
-    if model.n_objects_ > MAX_MATRIX_OBJECTS or not model._chosen.has_distances:
+    if model.n_objects_ > MAX_MATRIX_OBJECTS or not model._chosen._has_distances:
         return []
     found = distance_matrix(model, places)
     files = {DISTANCES_FILE: found.matrix} | ({} if found.spread is None else {SPREAD_FILE: found.spread})

@@ -192,9 +192,9 @@ class AnnotatorWeighted(BaseEstimator):
         return self.method_.embedding_
 
     @property
-    def has_distances(self) -> bool:
+    def _has_distances(self) -> bool:
         """Whether answers go by distances on the map."""
-        return self.method_.has_distances
+        return self.method_._has_distances
 
     @property
     def objects_(self) -> Labels:

@@ -252,8 +252,11 @@ class Study:
         if self.curve is not None:
             lines += [message_of(finding).text for finding in self.findings or () if finding.code in CURVE_CODES]
         lines += [format_line(finding) for finding in self.findings or () if finding.severity in ("error", "warning")]
-        if not self.chosen.has_distances:
+        if not self.chosen._has_distances:
             lines.insert(2, describe_dimensions(getattr(self.chosen, "reproducibility_", None), self.n_components))
+            if self.error is not None and self.error.choice is not None:
+                share = percent(1 - self.error.choice.error)
+                lines.append(f"the odd one of three is predicted in {share} of held-out trials (guessing: 33%)")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -336,6 +339,11 @@ def _fitted(answers: Answers, settings: RunSettings, n_components: int | None, n
         notes = (*notes, weighted if weighed else equal)
     else:
         model.fit(answers.comparisons)
+    if not model.embedding_.any() and not model._chosen._has_distances:
+        raise ValueError(
+            "no dimension predicts held-out answers: these are too few, or say nothing; fewer are enough for a map "
+            "(the default method)"
+        )
     study = Study(answers, settings, model, notes=notes, weighed=weighed)
     if study.is_distribution:
         others = "" if settings.quick else " and learning curve"
@@ -420,7 +428,7 @@ def _error(study: Study, seed: int) -> HeldOutError:
     settings, comparisons = study.settings, study.answers.comparisons
     if study.held_out_rows is not None and settings.by == "trials":
         return error_on_rows(study.chosen, comparisons, study.held_out_rows, level=settings.level)
-    distances = study.chosen.has_distances
+    distances = study.chosen._has_distances
     is_large = len(comparisons) >= _MIN_CHOSEN_ONCE
     if (study.chosen is study.model and distances) or not is_large:
         method = settings.estimator(study.n_components if distances else None)._for_cross_validation()
@@ -473,7 +481,7 @@ def _places(study: Study, seed: int) -> Bootstrap:
 
 
 def _has_distances(study: Study) -> bool:
-    return study.chosen.has_distances
+    return study.chosen._has_distances
 
 
 def _places_apply(study: Study) -> bool:

@@ -355,7 +355,7 @@ def _catches(old: CatchRecord | None, new: Catches | None) -> Catches | None:
 def rotated_onto(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> OrdinalEmbedding:
     """Return a model whose map is rotated such that the objects on both lie where they were, as well as that can be."""
     mine, theirs = _shared(model, earlier)
-    if len(mine) < _MIN_SHARED or not model._chosen.has_distances:
+    if len(mine) < _MIN_SHARED or not model._chosen._has_distances:
         return model
     points, onto = model.embedding_[mine], earlier.embedding_[theirs]
     padded = np.zeros_like(points)  # axes that one of the two lacks are orthogonal to the others
@@ -368,7 +368,7 @@ def displacements(model: OrdinalEmbedding, earlier: OrdinalEmbedding) -> dict[st
     """Return how far each object on both maps has moved, in typical distances between two of them; most first."""
     mine, theirs = _shared(model, earlier)
     if (
-        not model._chosen.has_distances
+        not model._chosen._has_distances
         or len(mine) < _MIN_SHARED
         or model.embedding_.shape[1] != earlier.embedding_.shape[1]
     ):

@@ -22,8 +22,7 @@ from sqlalchemy import Connection, exists, or_, select
 
 from nearer._common.formatting import quote_all
 from nearer.design.lists.inputs import check_names
-from nearer.design.lists.lists import Trial
-from nearer.design.lists.sheets import read_sheet
+from nearer.design.lists.sheets import Trial, read_sheet
 from nearer.survey.stimuli import label_of
 from nearer.survey.store import answers, people
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nearer.design.lists.lists import Trial
-from nearer.design.lists.sheets import format_of, write_sheets
+from nearer.design.lists.sheets import Trial, format_of, write_sheets
 from nearer.io import read_answers
 
 ODD = ["<b>bold</b>", 'say "x", y', "a & b", "é;1", "-30"]

@@ -18,7 +18,8 @@ from nearer.design.active.errors import HeldOutError
 from nearer.design.active.pool import form_of
 from nearer.design.active.questions import Questions
 from nearer.design.lists.inputs import ASKABLE_KINDS, answered_questions, check_names, read_allowed
-from nearer.design.lists.lists import Trial, add_catch_trials, empty_lists, generate_catch_trials, make_lists
+from nearer.design.lists.lists import add_catch_trials, empty_lists, generate_catch_trials, make_lists
+from nearer.design.lists.sheets import Trial
 from nearer.design.mix import CATCH, INFORMATION, OTHER, PURPOSES, REPEAT, START, TEST, QuestionMix
 from nearer.io.answers import Answers
 from nearer.io.labels import match_labels

@@ -29,6 +29,7 @@ from nearer._common.progress import progress_bar
 from nearer.design.active.pool import QuestionKey
 from nearer.design.active.posterior import evenly_spaced
 from nearer.design.lists.inputs import AnsweredQuestion
+from nearer.design.lists.sheets import Trial
 from nearer.design.mix import CATCH, REPEAT, TEST, QuestionMix
 from nearer.sampling.model import Draws
 
@@ -40,17 +41,6 @@ _N_CATCH_CANDIDATES, _MAX_CATCH_DRAWS = 5000, 100
 _MAX_ROUNDS = 20  # of counterbalancing
 _OVERALL_WEIGHT = 1e-3  # of the balance over all lists, relative to that within a list
 _CATCH_WEIGHT = 10.0  # right answers of catch trials in one position would be learned
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One question in the list of a participant."""
-
-    participant: str | None
-    number: int
-    shown: tuple[Any, ...]  # from left to right; first the anchor, if there is one
-    purpose: str  # "start", "information", "test", "repeat" or "catch"
-    right: tuple[Any, ...] = ()  # the right answer of a catch trial
 
 
 @dataclass(eq=False)

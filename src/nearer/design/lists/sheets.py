@@ -21,13 +21,13 @@ import io
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from nearer._common.files import write_text
 from nearer.design.lists.inputs import read_allowed
-from nearer.design.lists.lists import Trial
 from nearer.design.mix import CATCH, INFORMATION, OTHER, REPEAT, START, TEST
 from nearer.io.formats import open_table
 from nearer.io.writing import question_columns
@@ -38,6 +38,17 @@ _QUESTION_TEXTS = {
     "odd-one-out": "Which is the odd one out?",
     "most-central": "Which is the most central?",
 }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One question in the list of a participant."""
+
+    participant: str | None
+    number: int
+    shown: tuple[Any, ...]  # from left to right; first the anchor, if there is one
+    purpose: str  # "start", "information", "test", "repeat" or "catch"
+    right: tuple[Any, ...] = ()  # the right answer of a catch trial
 
 
 def format_of(path: Path, requested: str | None) -> str:

@@ -149,6 +149,7 @@ function profileCard(object) {
   title.append(labelElement(data.objects[object]));
   const more = data.embedding[object].filter((weight) => weight > 0).length - MOST_LINES;
   card.append(title, profileLines(object, MOST_LINES));
+  if (more === -MOST_LINES) card.append(element("p", "hint", "It has no weight above 0."));
   if (more > 0) card.append(element("p", "hint", `and ${more} smaller ${more === 1 ? "weight" : "weights"}`));
   return card;
 }
