@@ -134,5 +134,5 @@ def test_loo_of_trials_agrees_with_arviz():
 
 def test_without_arviz_the_error_says_what_to_install(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(ImportError, match=r"nearer\[arviz\]"):
+    with pytest.raises(ImportError, match=r"arviz-base"):
         model.to_arviz()

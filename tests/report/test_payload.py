@@ -3,7 +3,7 @@ import pytest
 from helpers.report_sample import random_results
 from scipy.spatial.distance import cdist
 
-from nearer.report.page import nearest_neighbors, payload
+from nearer.report.page import MAX_MAP_AXES, nearest_neighbors, payload
 from nearer.study import StudyResults
 
 
@@ -34,3 +34,13 @@ def test_payload_keeps_positions_and_covariances_to_their_digits():
     np.testing.assert_allclose(sent["embedding"], results["embedding"], rtol=1e-5)
     upper = np.triu_indices(4)
     np.testing.assert_allclose(sent["covariances"], np.array(results["covariances"])[:, upper[0], upper[1]], rtol=1e-3)
+
+
+def test_a_map_of_many_dimensions_shows_the_first_of_them():
+    results = random_results(30, MAX_MAP_AXES + 3)
+    sent = payload(StudyResults.from_dict(results), {})
+    shown = np.array(results["embedding"])[:, :MAX_MAP_AXES]
+    np.testing.assert_allclose(sent["embedding"], shown, rtol=1e-5)
+    upper = np.triu_indices(MAX_MAP_AXES)
+    np.testing.assert_allclose(sent["covariances"], np.array(results["covariances"])[:, upper[0], upper[1]], rtol=1e-3)
+    assert sent["neighbors"] == nearest_neighbors(np.array(results["embedding"]))[0].tolist()

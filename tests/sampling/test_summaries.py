@@ -7,6 +7,7 @@ from scipy.signal import lfilter
 from scipy.stats import ortho_group
 
 from nearer.sampling import diagnose
+from nearer.sampling.chains import ConditionalMoves
 from nearer.sampling.model import Draws
 from nearer.sampling.summaries import (
     align_draws,
@@ -174,6 +175,27 @@ def test_draws_of_more_dimensions_are_aligned_with_the_leading_ones():
     summary = align_draws(draws_with(wide), flat)
     np.testing.assert_allclose(summary.embedding, flat, atol=1e-10)
     assert summary.covariances.shape == (400, 2, 2)
+
+
+def test_what_is_known_of_each_object_makes_covariances_of_few_draws_precise():
+    rng = np.random.default_rng(2)
+    n, p, few = 30, 2, 12
+    truth = 5 * rng.standard_normal((n, p))
+    truth -= truth.mean(axis=0)
+    root = rng.standard_normal((n * p, n * p)) / 30 + np.eye(n * p)
+    precision = root @ root.T
+    own = np.linalg.inv([precision[i : i + p, i : i + p] for i in range(0, n * p, p)])
+    moves = rng.multivariate_normal(np.zeros(n * p), np.linalg.inv(precision), size=4000)
+    turn = 2 * ortho_group.rvs(p, random_state=rng)
+    alone = np.einsum("ipq,kiq->kip", own, (moves @ precision).reshape(-1, n, p)) @ turn
+    draws = (truth + moves.reshape(-1, n, p)) @ turn
+    exact = align_draws(draws_with(draws), truth).covariances
+    known = ConditionalMoves(alone[:few], turn.T @ own @ turn)
+    found = [
+        align_draws(draws_with(draws[:few]), truth, np.arange(n), each).covariances - exact for each in (None, known)
+    ]
+    assert np.linalg.norm(found[1]) < 0.5 * np.linalg.norm(found[0])
+    assert np.linalg.norm(found[1]) < 0.2 * np.linalg.norm(exact)
 
 
 def test_aligning_a_single_point():

@@ -629,10 +629,10 @@ class PosteriorEmbedding(EmbeddingWithFeatures):
             asked, weights, posterior.model.exposure, draws, n_components, rng, self._n_threads()
         )
         compared = posterior.compared
-        embedding, covariances = align_draws(draws, points, compared)
+        embedding, covariances = align_draws(draws, points, compared, sampled.conditional)
         if start is not None and start.shape[1] == n_components:
             rotated = align(embedding, start, scaling=False, moving=False, seen=compared)
-            embedding, covariances = align_draws(draws, rotated, compared)
+            embedding, covariances = align_draws(draws, rotated, compared, sampled.conditional)
         differences: PeopleDifferences | None = None
         if posterior.people is not None and not posterior.people.share_weights:
             centered = embedding[compared] - embedding[compared].mean(axis=0)

@@ -35,6 +35,8 @@ SCRIPTS = (
     "data", "tables", "colors", "scene", "labels", "vector", "drawing", "key", "saving", "panel", "gestures",
     "dimensions", "main",
 )  # fmt: skip
+# Of a map on the page: covariances of 60 axes are 30 MB for 2,000 objects.
+MAX_MAP_AXES = 15
 
 
 def write_report(
@@ -154,6 +156,8 @@ def _map(results: StudyResults) -> Content:
     if dimensions > 2:
         share = f", and the first two hold {percent(sum(scree[:2]) / sum(scree))} of its variance" if sum(scree) else ""
         region += f" The map has {dimensions} dimensions, of which two or three are shown at a time{share}."
+        if dimensions > MAX_MAP_AXES:
+            region += f" The first {MAX_MAP_AXES} are on this page; embedding.csv has all."
     if dimensions == 1:
         region += " The map has one dimension: left and right are all that counts, and height only makes room."
     return {"caption": f"Objects that people find alike lie close together.{region}", **keys}
@@ -262,14 +266,15 @@ def payload(results: StudyResults, thumbnails: Mapping[int, str]) -> dict[str, A
     nearest = nearest_neighbors if results.weights is None else most_similar
     index, distance = nearest(results.embedding)
     covariances: list[Any] | None = None
+    n_axes = results.n_components if results.weights is not None else min(results.n_components, MAX_MAP_AXES)
     if results.covariances is not None:
         # A covariance is symmetric: its upper triangle, row by row, is all of it.
-        upper = np.triu_indices(results.n_components)
+        upper = np.triu_indices(n_axes)
         covariances = _rounded(results.covariances[:, upper[0], upper[1]], 4)
     return {
         "objects": results.objects,
         "attributes": results.attributes,
-        "embedding": _rounded(results.embedding, 6 if results.weights is None else 4),
+        "embedding": _rounded(results.embedding[:, :n_axes], 6 if results.weights is None else 4),
         "weights": _about_weights(results),
         "covariances": covariances,
         "level": results.level,

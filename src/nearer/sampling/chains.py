@@ -22,6 +22,13 @@ class Pace(NamedTuple):
     step: float
 
 
+class ConditionalMoves(NamedTuple):
+    """How objects of draws lie from their means given all others, of which the covariance is known."""
+
+    moves: FloatArray  # (draws, n, p)
+    covariances: FloatArray  # (n, p, p)
+
+
 @dataclass(frozen=True, eq=False)
 class SamplingResult:
     """What the chains found."""
@@ -34,6 +41,7 @@ class SamplingResult:
     vote_error: float = float("nan")  # share of predictions that more draws would correct; NaN where it is not known
     n_replaced: int = 0  # chains that were restarted because they predicted significantly worse than the best
     pace: Pace | None = None  # of the chains in the end, to continue from with more answers; None for other samplers
+    conditional: ConditionalMoves | None = None  # where the distribution of an object given all others is known
 
 
 class Moments:

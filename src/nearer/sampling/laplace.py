@@ -13,7 +13,7 @@ answers are few, are left out. In rounds,
    the effects of people. With m alone in place of the expectation, many dimensions would make the slope too steep. An
    object has about unit variance in the coordinates of L-BFGS.
 3. Axes are rotated to principal ones, and their spreads t maximize the evidence (MacKay 1992). Those that the answers
-   do not call for shrink and are dropped; while none does, their number doubles.
+   do not call for shrink and are dropped; while none does, their number doubles, unless that was no use before.
 
 Very many answers are thinned in the first rounds, which need not be precise.
 """
@@ -34,7 +34,7 @@ from nearer._common.parameters import check_integer
 from nearer._common.progress import progress_bar
 from nearer.model.answers import answer_derivatives
 from nearer.sampling.annotators import annotator_parameters
-from nearer.sampling.chains import SamplingResult, Stopped, run_in_threads
+from nearer.sampling.chains import ConditionalMoves, SamplingResult, Stopped, run_in_threads
 from nearer.sampling.model import HYPERPARAMETERS, DistinctComparisons, Model, draws_of
 
 _FIRST_COMPONENTS = 15
@@ -47,6 +47,7 @@ _LEARNED_STEP = 0.05  # of the learned numbers, next to coordinates of unit vari
 _MIN_SPREAD = 0.1  # of an axis, relative to the widest
 _MIN_SIGNAL = 0.4  # of the squares of places along an axis, relative to those of their deviations
 _MAX_SPREAD_CHANGE = 0.1  # of the logarithm of a spread, at which rounds end
+_ROUNDS_AFTER_DOUBLING = 3  # at least, in which axes that are not called for shrink
 _MIN_SHARE_KNOWN = 0.05  # of an axis: less leaves its spread to chance
 _CG_TOL, _MAX_CG_STEPS = 0.02, 60
 _N_DRAWS_AFTER_INTERRUPT = 10
@@ -175,6 +176,7 @@ class _Run:
         self.model = replace(model, n_components=p, comparisons=_thinned(model.comparisons, self.rng))
         self.spreads = np.full(p, p**-0.5)
         self.unknowns = self._start(p)
+        self.doubled = 0  # dimensions when they were doubled last, which was worth it if more remain of them
         self.values: list[float] = []
         self.deadline = np.inf if budget is None else time.monotonic() + 0.6 * budget
 
@@ -195,11 +197,13 @@ class _Run:
             try:
                 about: Information | None = None
                 while rounds < settings.n_rounds and time.monotonic() < self.deadline:
+                    self.may_double = rounds < settings.n_rounds - _ROUNDS_AFTER_DOUBLING
                     settled = self._round(about)
                     rounds += 1
                     is_thinned = len(self.model.comparisons) < len(self.whole.comparisons)
                     if is_thinned and (settled or rounds >= settings.n_rounds // 2):
                         self.model = replace(self.model, comparisons=self.whole.comparisons)
+                        self.doubled = 0
                     elif settled and rounds > 2:
                         break
                     about = Information(self.model, self.unknowns, self.spreads)
@@ -210,8 +214,11 @@ class _Run:
                     raise
             self.model = replace(self.model, comparisons=self.whole.comparisons)
             self.bar.set_description("drawing")
-            drawn = self._draw(_N_DRAWS_AFTER_INTERRUPT if interrupted else settings.n_draws)
-        return self.model, SamplingResult(drawn[None], np.array([self.values]), 2 * len(self.values), 0, interrupted)
+            drawn, conditional = self._draw(_N_DRAWS_AFTER_INTERRUPT if interrupted else settings.n_draws)
+        n_steps = 2 * len(self.values)
+        return self.model, SamplingResult(
+            drawn[None], np.array([self.values]), n_steps, 0, interrupted, conditional=conditional
+        )
 
     def _points(self) -> FloatArray:
         n, p = self.model.n_objects, self.model.n_components
@@ -303,10 +310,10 @@ class _Run:
         kept[0] = True
         changes = np.abs(np.log(spreads[kept] / np.sqrt(prior[kept])))
         settled = bool(kept.all() and changes.max() < _MAX_SPREAD_CHANGE)
-        grows = bool(kept.all() and p < self.most)
+        grows = bool(kept.all() and self.doubled < p < self.most and self.may_double)
         points, spreads = points[:, kept], spreads[kept]
         if grows:
-            more = min(2 * p, self.most) - p
+            self.doubled, more = p, min(2 * p, self.most) - p
             spreads = np.append(spreads, np.full(more, 0.5 * np.median(spreads)))
             points = np.hstack([points, 0.1 * spreads[-more:] * self.rng.standard_normal((n, more))])
         self._set_axes(points, spreads)
@@ -375,8 +382,8 @@ class _Run:
         deviations = np.clip(values, 1.0, None) ** -0.5  # no wider than the prior, about 1
         return np.asarray(vectors * deviations).reshape(size, size), responses
 
-    def _draw(self, count: int) -> FloatArray:
-        """Return unknowns drawn around the center, (count, size)."""
+    def _draw(self, count: int) -> tuple[FloatArray, ConditionalMoves]:
+        """Return unknowns drawn around the center, (count, size), and which part of a move is of each object alone."""
         model, about = self.model, Information(self.model, self.unknowns, self.spreads)
         n, p, n_people = model.n_objects, model.n_components, model.comparisons.n_annotators
         drawn = np.tile(self.unknowns, (count, 1))
@@ -386,17 +393,21 @@ class _Run:
         first = model.core_size - len(HYPERPARAMETERS)
         drawn[:, first + np.array(_LEARNED)] += numbers
 
+        alone = np.empty((count, n, p))
+
         def draw(number: int) -> None:
-            moves = about.draw(rngs[number]) + np.einsum("k,kip->ip", numbers[number], responses)
+            moves = about.draw(rngs[number])
+            alone[number] = np.einsum("ipq,iq->ip", about.covariances, about.times(moves))
+            moves = moves + np.einsum("k,kip->ip", numbers[number], responses)
             drawn[number, : n * p] += (moves / self.spreads).ravel()
             self.bar.update()
 
         run_in_threads([partial(draw, number) for number in range(count)], self.n_threads, threading.Event())
         if n_people:
-            roots = np.linalg.cholesky(self._people_covariances())
-            noise = np.einsum("aij,kaj->kia", roots, rngs[-1].standard_normal((count, n_people, 2)))
+            people = np.linalg.cholesky(self._people_covariances())
+            noise = np.einsum("aij,kaj->kia", people, rngs[-1].standard_normal((count, n_people, 2)))
             drawn[:, model.first_effect : model.first_effect + 2 * n_people] += noise.reshape(count, -1)
-        return drawn
+        return drawn, ConditionalMoves(alone, np.asarray(about.covariances, dtype=np.float64))
 
 
 def _thinned(answers: DistinctComparisons, rng: np.random.Generator) -> DistinctComparisons:

@@ -16,6 +16,7 @@ from scipy.stats import rankdata
 
 from nearer._common.arrays import FloatArray
 from nearer.geometry import align, rotation
+from nearer.sampling.chains import ConditionalMoves
 from nearer.sampling.model import Draws
 
 MAX_RHAT = 1.1
@@ -166,15 +167,33 @@ def mean_map(draws: Draws) -> FloatArray:
     return mean
 
 
-def align_draws(draws: Draws, embedding: FloatArray, seen: NDArray[np.integer] | None = None) -> Summary:
-    """Return a map as large as the draws, and their deviations from it after aligning each by the objects ``seen``."""
+def align_draws(
+    draws: Draws,
+    embedding: FloatArray,
+    seen: NDArray[np.integer] | None = None,
+    conditional: ConditionalMoves | None = None,
+) -> Summary:
+    """Return a map as large as the draws, and their deviations from it after aligning each by the objects ``seen``.
+
+    The covariance of what is ``conditional`` is known, and taken in place of that of the draws (Rao-Blackwell): an
+    ellipsoid of the covariance of 60 draws holds the truth less often than it says.
+    """
     # Comparisons do not fix the scale: if it were left in, ellipses of 50% would hold 60 to 70% of the objects.
     rotated = align(draws.points, embedding, scaling=False, seen=seen).mean(axis=0)
     chosen = slice(None) if seen is None else seen
     size = float(np.vdot(embedding[chosen], embedding[chosen]))
     embedding = embedding * (np.vdot(rotated[chosen], embedding[chosen]) / size if size > 0 else 0.0)
-    deviations = align(draws.points, embedding, seen=seen) - embedding
-    return Summary(embedding, np.einsum("kip,kiq->ipq", deviations, deviations) / len(deviations))
+    aligned = align(draws.points, embedding, seen=seen)
+    deviations = aligned - embedding
+    if conditional is not None:
+        points, onto = draws.points[:, chosen], aligned[:, chosen]
+        turns = np.linalg.pinv(points - points.mean(axis=1, keepdims=True)) @ (onto - onto.mean(axis=1, keepdims=True))
+        deviations[:, chosen] -= conditional.moves @ turns
+    covariances = np.einsum("kip,kiq->ipq", deviations, deviations) / len(deviations)
+    if conditional is not None:
+        turn = turns.mean(axis=0)
+        covariances[chosen] += turn.T @ conditional.covariances @ turn
+    return Summary(embedding, covariances)
 
 
 def dimension_shares(draws: Draws) -> FloatArray:
