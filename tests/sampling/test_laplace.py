@@ -7,7 +7,7 @@ import pytest
 
 from nearer import Comparisons
 from nearer.embedding import PosteriorEmbedding
-from nearer.embedding.posterior_embedding import LogOddsCalibration
+from nearer.embedding.posterior_sample import LogOddsCalibration
 from nearer.geometry import align
 from nearer.model.answers import AnswerModel, answer_derivatives
 from nearer.sampling import Laplace, laplace

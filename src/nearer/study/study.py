@@ -41,7 +41,8 @@ from nearer.data.groups import seen_objects
 from nearer.data.labels import factorize
 from nearer.embedding import SOE, STE, PosteriorEmbedding
 from nearer.embedding.base import OrdinalEmbedding
-from nearer.embedding.posterior_embedding import MAX_SAMPLED_WORK, bimodality_message
+from nearer.embedding.posterior_embedding import MAX_SAMPLED_WORK
+from nearer.embedding.posterior_sample import bimodality_message
 from nearer.evaluation.annotators import AnnotatorReliability
 from nearer.evaluation.ceiling import NoiseCeiling, noise_ceiling
 from nearer.evaluation.curves import LearningCurve, Trend, learning_curve
