@@ -14,7 +14,7 @@ from benchmarks.validity.rates import Estimate, Rate, Records, complete
 # In the order of the page.
 MODULES: tuple[str, ...] = (
     "reading", "ceiling", "held_out", "reliability", "properties", "matrices", "groups", "people", "mlds", "ellipses",
-    "ratings", "random_responders", "copies", "dimension", "features", "planning", "model_checks",
+    "dimensions", "ratings", "random_responders", "copies", "dimension", "features", "planning", "model_checks",
 )  # fmt: skip
 PAGE = Path(__file__).parents[2] / "docs" / "validity.md"
 INTRODUCTION = """# Validity

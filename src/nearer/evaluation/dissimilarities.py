@@ -33,6 +33,7 @@ from nearer.evaluation.ceiling import NoiseCeiling
 from nearer.evaluation.curves import CHANCE
 from nearer.evaluation.dimension import DimensionChoice
 from nearer.evaluation.distances import SplitHalf, spearman_brown
+from nearer.evaluation.intervals import overlap_factor
 from nearer.evaluation.uncertainty import Bootstrap, mean_squares
 from nearer.geometry import match_size
 
@@ -40,7 +41,6 @@ N_FOLDS, MAX_FOLDS = 5, 20
 N_SPLITS = 10
 MIN_PEOPLE = 3  # of whom each is predicted by the others
 _MIN_OBJECTS = 6  # of which cells can be left out
-_Z_95 = 1.64
 
 
 def order_error(values: FloatArray, distances: FloatArray) -> float:
@@ -188,7 +188,9 @@ def choose_dimension(
     found, deviations = np.array(errors), np.array(spreads)
     best = int(found.argmin())
     chosen = tried[int((found <= found[best] + deviations[best]).argmax())]
-    guesses = found[best] + _Z_95 * deviations[best] >= CHANCE
+    # Two-sided, though only small errors count: the best of several dimensions is flattered.
+    margin = t.ppf(0.975, N_FOLDS - 1) * np.sqrt(overlap_factor(N_FOLDS)) * deviations[best]
+    guesses = found[best] + margin >= CHANCE
     return DimensionChoice(np.array(tried), found, deviations, None if guesses else chosen)
 
 
