@@ -64,6 +64,7 @@ def counts(rng: np.random.Generator, *, spurious: bool, **how: Any) -> Outcome:
     _, model, correlations = _fit(rng, **how)
     largest = correlations.max(axis=0)
     of = largest < _SPURIOUS if spurious else largest >= _FOUND
+    assert model.reproducibility_ is not None
     return Outcome(int((model.reproducibility_[of] >= MIN_REPRODUCIBILITY).sum()), int(of.sum()))
 
 
@@ -96,12 +97,12 @@ RATES = [
         Rate(
             _REPRODUCIBLE,
             f"{which}; {world}",
-            kind,
+            "size" if which == "spurious" else "power",
             partial(counts, spurious=which == "spurious", **how),
             20,
             studies=f"dimensions, {world}",
         )
         for world, how in _WORLDS.items()
-        for which, kind in (("spurious", "size"), ("planted", "power"))
+        for which in ("spurious", "planted")
     ),
 ]
